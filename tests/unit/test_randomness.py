@@ -49,8 +49,10 @@ def test_operands_are_uniform_and_independent() -> None:
 def test_uniforms_lie_below_one() -> None:
     numbers = randomness.uniforms(np.random.default_rng(0), (1000, 3))
     assert numbers.dtype == torch.float32 and numbers.shape == (1000, 3)
-    assert 0 <= numbers.min() and numbers.max() < 1
+    assert numbers.min() >= 0 and numbers.max() < 1
 
 
 def test_permutation_holds_every_index_once() -> None:
-    assert sorted(randomness.permutation(np.random.default_rng(0), 256).tolist()) == list(range(256))
+    assert sorted(randomness.permutation(np.random.default_rng(0), 256).tolist()) == list(
+        range(256)
+    )

@@ -131,7 +131,9 @@ def test_a_bad_setting_is_named_in_one_short_sentence(
         assert part in message
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", "a" * 41, "weiß", "-a", "a b", "$(x)", "weak\n"])
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "", "a" * 41, "weiß", "-a", "a b", "$(x)", "weak\n"]
+)
 def test_an_experiments_name_is_safe_in_a_path(name: str) -> None:
     config = copy.deepcopy(CONFIG)
     config["experiments"][name] = {"teacher_correctness": 0.3}

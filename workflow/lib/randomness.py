@@ -48,8 +48,6 @@ def uniforms(
     return torch.from_numpy(rng.random(shape, dtype=np.float32)).to(device)
 
 
-def permutation(
-    rng: np.random.Generator, count: int, device: torch.device | str = "cpu"
-) -> Tensor:
+def permutation(rng: np.random.Generator, count: int, device: torch.device | str = "cpu") -> Tensor:
     """A random order of 0..count-1."""
     return torch.from_numpy(rng.permutation(count)).to(device)

@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import jsonschema
@@ -121,7 +121,9 @@ def _check_keys(value: Any, path: str) -> None:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise ConfigError(f"{path or 'config'}: the key {key!r} is not text: put it in quotes.")
+                raise ConfigError(
+                    f"{path or 'config'}: the key {key!r} is not text: put it in quotes."
+                )
             _check_keys(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for inner in value:
@@ -135,16 +137,18 @@ def _explain(error: jsonschema.ValidationError) -> str:
     path = ".".join(str(part) for part in error.absolute_path)
     where = f"{path}: " if path else ""
     value = shorten(error.instance)
-    limit = error.validator_value
+    instance: Any = error.instance
+    limit: Any = error.validator_value
     match error.validator:
         case "additionalProperties":
-            known = list(error.schema["properties"])
-            unknown = next(key for key in error.instance if key not in known)
+            schema: Any = error.schema
+            known = list(schema["properties"])
+            unknown = next(key for key in instance if key not in known)
             close = difflib.get_close_matches(unknown, known, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(known)}."
             return f"{where}unknown key {shorten(unknown)}: {hint}"
         case "required":
-            missing = next(key for key in limit if key not in error.instance)
+            missing = next(key for key in limit if key not in instance)
             return f"{where}the key '{missing}' is missing."
         case "type":
             wanted = [limit] if isinstance(limit, str) else limit
@@ -160,7 +164,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "exclusiveMaximum":
             return f"{where}{value} must be less than {limit}."
         case "uniqueItems":
-            twice = next(v for i, v in enumerate(error.instance) if v in error.instance[:i])
+            twice = next(v for i, v in enumerate(instance) if v in instance[:i])
             return f"{where}{shorten(twice)} stands there twice: once is enough."
         case "minItems" | "minProperties":
             return f"{where}there must be at least {limit} of them."
@@ -185,7 +189,7 @@ def _quoted_number(value: Any) -> str:
         return f" but text: write {value} without quotes, in a file (`--config` makes it text)"
     mantissa, _, exponent = value.lower().partition("e")
     if exponent and "." not in mantissa and math.isfinite(number):
-        return f" but text: write {mantissa}.0e{exponent}, as YAML wants a point before the exponent"
+        return f" but text: YAML wants a point before the exponent, as {mantissa}.0e{exponent}"
     return ""
 
 
@@ -193,3 +197,48 @@ def shorten(value: Any, length: int = 60) -> str:
     """A value as a message shows it: on one line, and not longer than a reader wants."""
     text = repr(value)
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+CHAPTER_EXPERIMENTS = {
+    "weak": Experiment(teacher_correctness=0.3, grpo=GrpoSettings()),
+    "long": Experiment(teacher_correctness=0.3, grpo=GrpoSettings(iterations=600)),
+    "cold": Experiment(teacher_correctness=0.0, grpo=GrpoSettings()),
+}
+
+
+def deviations(study: Study) -> dict[str, str]:
+    """Where the study is not the chapter's: what is different, by kind of result and experiment.
+
+    The kinds are `sft_weak`, `grpo_weak` and so on, as the claims call them. Seeds may differ.
+    """
+    found: dict[str, str] = {}
+    sft = _first_difference("sft", study.sft, SftSettings())
+    for name, chapter in CHAPTER_EXPERIMENTS.items():
+        experiment = study.experiments.get(name)
+        if experiment is None:
+            of_sft = of_grpo = f"the study has no experiment '{name}'"
+        else:
+            of_sft = sft
+            q = experiment.teacher_correctness
+            if q != chapter.teacher_correctness:
+                of_sft = f"teacher_correctness is {q} in {name}, not {chapter.teacher_correctness}"
+            of_grpo = of_sft or _first_difference(name, experiment.grpo, chapter.grpo)
+            if study.eval_prompts != chapter.grpo.eval_prompts:
+                of_sft = of_grpo = f"evaluation.num_prompts is {study.eval_prompts}, not 2048"
+        if of_sft:
+            found[f"sft_{name}"] = found[f"prompts_{name}"] = of_sft
+        if of_grpo:
+            found[f"grpo_{name}"] = of_grpo
+    if not CHAPTER_EXPERIMENTS.keys() & study.experiments.keys():
+        found["size"] = "the study has none of the chapter's experiments"
+    if found:
+        found["time"] = next(iter(found.values()))
+    return found
+
+
+def _first_difference(where: str, ours: Any, chapters: Any) -> str:
+    """The first setting that differs from the chapter's, in words, or nothing."""
+    for key, value in asdict(ours).items():
+        if value != getattr(chapters, key):
+            return f"{where}.{key} is {value}, not {getattr(chapters, key)} as in the chapter"
+    return ""

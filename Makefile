@@ -1,0 +1,51 @@
+# `make` draws the three figures on a bare machine, `make test` tests; `make help` lists the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
+CHECKED := workflow tests
+
+.DEFAULT_GOAL := figures
+.PHONY: figures test unit lint reproduce lock config-reference clean help
+
+figures: .venv/ready  ## train what is missing and draw the three figures (the default)
+	$(SNAKEMAKE)
+
+test: .venv/ready  ## check style and types, run all tests
+	$(MAKE) lint
+	$(BIN)/pytest -n 2 --dist loadgroup tests
+
+unit: .venv/ready  ## run the quick tests only
+	$(BIN)/pytest -n 2 tests/unit
+
+lint: .venv/ready  ## check style, types and the Snakefile
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/mypy
+	$(BIN)/snakemake --lint
+
+reproduce: .venv/ready  ## run the full study and fail unless every claim of the chapter holds
+	$(SNAKEMAKE)
+	$(BIN)/python -m workflow.tools.require_claims results
+
+lock: .venv/ready  ## pin anew what requirements.in asks for
+	$(BIN)/pip install --quiet pip-tools
+	echo '# Every package of the environment, pinned; made from requirements.in by `make lock`.' > requirements.lock
+	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate \
+		--allow-unsafe --output-file - requirements.in | grep -v '^#' | sed 's/+cpu$$//' >> requirements.lock
+
+config-reference: .venv/ready  ## make config/README.md from the schema
+	$(BIN)/python -m workflow.tools.config_reference > config/README.md
+
+clean:  ## remove the results and the environment
+	rm -rf .venv .snakemake results/[!R]*
+
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/ready: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch .venv/ready

@@ -1,0 +1,84 @@
+"""Real runs of the real pipeline, on studies of seconds."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ["Snakefile", "config", "envs", "profiles", "workflow"]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project, to run and to edit."""
+
+    path: Path
+
+    def snakemake(
+        self, *arguments: str, cores: int = 2, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `snakemake` there, as a user would, on the smoke study."""
+        command = [
+            *(sys.executable, "-m", "snakemake", "--cores", str(cores)),
+            *("--configfile", "smoke.yaml", *arguments),
+        ]
+        return subprocess.run(
+            command,
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **(env or {})},
+            check=False,
+        )
+
+    def planned(self, *arguments: str) -> list[str]:
+        """The jobs that a dry run would run, as `rule` or `rule wildcard...`, sorted."""
+        done = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return sorted(line for line in done.stdout.splitlines() if line)
+
+    def results(self, pattern: str = "**/*") -> dict[str, bytes]:
+        """The results that must not differ between runs, by path."""
+        folder = self.path / "results"
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.glob(pattern))
+            if path.suffix in {".csv", ".pt", ".pdf"}
+        }
+
+    def copy(self, path: Path) -> "Project":
+        """Another copy, with the results and what Snakemake remembers of them."""
+        shutil.copytree(self.path, path, symlinks=True)
+        return Project(path)
+
+
+def new_project(path: Path) -> Project:
+    path.mkdir(parents=True, exist_ok=True)
+    for name in SOURCES:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, path / name)
+    shutil.copy2(ROOT / "tests/smoke.yaml", path / "smoke.yaml")
+    return Project(path)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A fresh copy of the project, without results."""
+    return new_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy on which the smoke study has run. Do not change it: copy it."""
+    project = new_project(tmp_path_factory.mktemp("finished") / "project")
+    done = project.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project

@@ -1,0 +1,197 @@
+"""The pipeline as a user meets it: a study from nothing, and what is said where it cannot be."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from tests import plain
+from tests.pipeline.conftest import ROOT, Project
+
+SEEDS = (1, 2)
+
+
+@pytest.mark.xdist_group("finished")
+class TestFinishedStudy:
+    """What a study from nothing leaves behind."""
+
+    def test_files(self, finished: Project) -> None:
+        names = set(finished.results())
+        expected = {"claims.csv"}
+        for seed in SEEDS:
+            for q in ("0", "0.3"):
+                expected |= {
+                    f"sft/q{q}/seed{seed}.pt",
+                    f"sft/q{q}/seed{seed}.csv",
+                    f"sft/q{q}/prompts/seed{seed}.csv",
+                }
+            expected |= {f"grpo/{name}/seed{seed}.csv" for name in ("weak", "long", "cold")}
+        expected |= {
+            f"figures/{name}.pdf"
+            for name in ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")
+        }
+        assert names == expected
+
+    def test_columns(self, finished: Project) -> None:
+        results = finished.path / "results"
+        sft = pd.read_csv(results / "sft/q0.3/seed1.csv")
+        assert list(sft)[:3] == ["accuracy", "accuracy_carry", "accuracy_sampled"]
+        assert len(sft) == 1
+        grpo = pd.read_csv(results / "grpo/weak/seed1.csv")
+        assert list(grpo)[:6] == [
+            *("iteration", "accuracy", "accuracy_carry"),
+            *("reward", "kl", "frac_reward_zero_std"),
+        ]
+        assert list(grpo.iteration) == [1, 3, 6]
+        assert list(pd.read_csv(results / "grpo/long/seed2.csv").iteration) == [1, 3, 6, 8]
+        claims = pd.read_csv(results / "claims.csv")
+        assert list(claims) == ["claim", "statement", "expected", "observed", "verdict"]
+
+    def test_a_checkpoint_opens_in_the_stock_module(self, finished: Project) -> None:
+        path = finished.path / "results/sft/q0.3/seed1.pt"
+        stock = plain.PlainTransformer()
+        stock.load_state_dict(torch.load(path, weights_only=True), strict=True)
+        prompts = pd.read_csv(finished.path / "results/sft/q0.3/prompts/seed1.csv")
+        a, b = (torch.tensor(prompts[name].to_list()) for name in ("a", "b"))
+        with torch.no_grad():
+            log_probs = plain.completion_log_probs(
+                stock, plain.encode_prompts(a, b), plain.encode_answers(a + b)
+            )
+        probability = torch.tensor(prompts.probability.to_list(), dtype=torch.float64)
+        torch.testing.assert_close(log_probs.exp().double(), probability, rtol=1e-4, atol=1e-7)
+
+    def test_claims_of_the_chapter_do_not_apply_to_a_smoke_study(self, finished: Project) -> None:
+        with (finished.path / "results/claims.csv").open() as file:
+            verdicts = {row["claim"]: row["verdict"] for row in csv.DictReader(file)}
+        assert verdicts.pop("size") == "contradicted by the chapter's own code"
+        assert set(verdicts.values()) == {"not applicable"}
+
+    def test_logs_show_progress(self, finished: Project) -> None:
+        log = (finished.path / "results/logs/grpo/weak/seed1.log").read_text()
+        assert re.search(r"iteration 3/6 .*accuracy .*reward .*kl .*iterations/s .*s left", log)
+        log = (finished.path / "results/logs/sft/q0/seed2.log").read_text()
+        assert re.search(r"step 30/30 .*loss .*steps/s", log)
+
+    def test_training_is_benchmarked(self, finished: Project) -> None:
+        for job in ("sft/q0.3", "grpo/long"):
+            table = pd.read_csv(
+                finished.path / f"results/benchmarks/{job}/seed1.tsv", sep="\t", na_values="-"
+            )
+            assert table["s"].item() > 0
+
+    def test_nothing_is_left_half_written(self, finished: Project) -> None:
+        assert not list(finished.path.rglob("*.part"))
+
+    def test_other_cores_and_another_day_give_the_same_bytes(
+        self, finished: Project, project: Project
+    ) -> None:
+        environment = {"TZ": "Asia/Shanghai", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+        done = project.snakemake(cores=1, env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert project.results() == finished.results()
+
+    def test_a_failing_job_shows_its_log(self, finished: Project, tmp_path: Path) -> None:
+        project = finished.copy(tmp_path / "project")
+        (project.path / "results/sft/q0.3/seed1.pt").write_bytes(b"no checkpoint")
+        done = project.snakemake("--forcerun", "grpo", "--", "results/grpo/weak/seed1.csv")
+        assert done.returncode != 0
+        output = done.stdout + done.stderr
+        assert "results/sft/q0.3/seed1.pt is no checkpoint" in output
+        assert "Delete it and run `snakemake` again" in output
+
+
+def overlay(project: Project, text: str) -> subprocess.CompletedProcess[str]:
+    """A dry run with a configuration of the user's own laid over the smoke study."""
+    (project.path / "mine.yaml").write_text(text)
+    return project.snakemake("mine.yaml", "--dry-run")
+
+
+BAD = {
+    "seeds: [1, 1]": ["seeds", "1 stands there twice"],
+    "seeds: one": ["seeds", "'one' is not a list"],
+    "grpo: {num_generations: 1}": ["grpo.num_generations", "1", "2"],
+    "grpo: {minibatch_size: 5}": ["minibatch_size 5", "does not divide"],
+    "grpo: {num_generatoins: 4}": ["num_generatoins", "did you mean 'num_generations'?"],
+    "experiments: {../x: {teacher_correctness: 0.1}}": ["'../x'", "no name for an experiment"],
+    "experiments: {cold: null}": ["fig3_cold_start", "'cold'", "'figures'"],
+    "device: tpu": ["device", "'tpu'", "auto, cpu, cuda"],
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_setting_ends_before_anything_runs(text: str, project: Project) -> None:
+    before = sorted(project.path.rglob("*"))
+    done = overlay(project, text)
+    assert done.returncode != 0
+    output = (done.stdout + done.stderr).strip()
+    message = [line for line in output.splitlines() if not line.startswith("Using")]
+    assert len(message) <= 3, output
+    for part in BAD[text]:
+        assert part in output
+    assert "Traceback" not in output
+    after = {path for path in project.path.rglob("*") if ".snakemake" not in path.parts}
+    assert after - set(before) == {project.path / "mine.yaml"}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_cuda_where_there_is_none_ends_before_anything_runs(project: Project) -> None:
+    done = overlay(project, "device: cuda")
+    assert done.returncode != 0
+    assert "no CUDA GPU can be used here" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_more_seeds_and_experiments_need_no_code(project: Project) -> None:
+    text = "seeds: [7]\nexperiments: {mine: {teacher_correctness: 0.1, beta: 0.05, iterations: 4}}"
+    done = overlay(project, text)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "GRPO of seed 7, experiment mine" in done.stdout
+    assert "SFT of seed 7 on a teacher that is right with probability 0.1" in done.stdout
+
+
+def test_weak_and_long_share_a_checkpoint_and_the_study_has_15_training_jobs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--quiet", "rules"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    counts = dict(re.findall(r"^(\w+)\s+(\d+)$", done.stdout, flags=re.MULTILINE))
+    assert counts["train_sft"] == "6" and counts["grpo"] == "9"
+
+
+def test_a_job_asks_for_a_gpu_only_where_it_will_use_one(project: Project) -> None:
+    """As far as it can be told without a GPU: with two pretended."""
+    script = (
+        "import workflow.lib.hardware as h, json;"
+        "none = [h.uses_gpu('auto'), h.uses_gpu('cpu')];"
+        "h.cuda_device_count = lambda: 2;"
+        "print(json.dumps([none, [h.uses_gpu('auto'), h.uses_gpu('cuda'), h.uses_gpu('cpu')]]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    without, with_two = json.loads(done.stdout)
+    if not torch.cuda.is_available():
+        assert without == [False, False]
+    assert with_two == [True, True, False]
+
+
+def test_lint_of_the_workflow() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--lint"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ},
+    )
+    assert done.returncode == 0, done.stderr

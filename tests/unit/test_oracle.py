@@ -1,0 +1,331 @@
+"""The library against the plain implementation: the same numbers, from the same batch."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests import plain
+from workflow.lib import addition, evaluation, grpo, sft
+from workflow.lib.grpo_settings import GrpoSettings
+from workflow.lib.model import Transformer
+
+TOLERANCE = 1e-5
+SETTINGS = GrpoSettings(num_prompts=16, num_generations=4, minibatch_size=16)
+
+
+def pair(seed: int = 0, sft_steps: int = 150) -> tuple[Transformer, plain.PlainTransformer]:
+    """The same model twice: trained a little, so that it is neither blind nor certain."""
+    torch.manual_seed(seed)
+    stock = plain.PlainTransformer()
+    optimizer = torch.optim.Adam(stock.parameters(), lr=3e-3)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(sft_steps):
+        a, b = plain.draw_operands(128, generator)
+        targets = plain.teacher_answers(a, b, 0.5, generator)
+        plain.sft_step(stock, optimizer, plain.encode_prompts(a, b), targets)
+    model = Transformer.from_state_dict(stock.state_dict())
+    model.theta.requires_grad_()
+    return model, stock
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Transformer, plain.PlainTransformer]:
+    return pair()
+
+
+@pytest.fixture
+def models(
+    trained: tuple[Transformer, plain.PlainTransformer],
+) -> tuple[Transformer, plain.PlainTransformer]:
+    """Copies that a test may train on."""
+    model = trained[0].copy()
+    model.theta.requires_grad_()
+    stock = plain.PlainTransformer()
+    stock.load_state_dict(model.state_dict())
+    return model, stock
+
+
+def prompts_of(count: int, seed: int = 1) -> tuple[Tensor, Tensor]:
+    return plain.draw_operands(count, torch.Generator().manual_seed(seed))
+
+
+def flat_gradient(stock: plain.PlainTransformer) -> Tensor:
+    gradients = {name: parameter.grad for name, parameter in stock.named_parameters()}
+    return torch.cat([gradients[name].flatten() for name in stock.state_dict()])  # type: ignore[union-attr]
+
+
+def assert_close(ours: Tensor, theirs: Tensor, tolerance: float = TOLERANCE) -> None:
+    torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def assert_same_weights(model: Transformer, stock: plain.PlainTransformer) -> None:
+    """All weights agree but the biases of the keys, which nothing depends on.
+
+    A key's bias adds the same to all scores of a query, and softmax does not see it. Its gradient
+    is zero but for rounding, which Adam blows up to full steps, in whatever direction it took.
+    """
+    for name, theirs in stock.state_dict().items():
+        ours = model.weights[name]
+        if name.endswith("in_proj_bias"):
+            ours, theirs = (torch.cat([bias[:64], bias[128:]]) for bias in (ours, theirs))
+        assert_close(ours, theirs)
+    a, b = prompts_of(100, seed=99)
+    answers = plain.encode_answers(a + b)
+    tokens = torch.cat([plain.encode_prompts(a, b), answers[:, :-1]], dim=1)
+    with torch.no_grad():
+        logits = evaluation.teacher_forced_logits(model, a, b, answers)
+        torch.testing.assert_close(logits, stock(tokens)[:, 6:], rtol=1e-4, atol=1e-4)
+
+
+def make_rollout(
+    stock: plain.PlainTransformer, settings: GrpoSettings, seed: int = 2
+) -> grpo.Rollout:
+    """A rollout that the plain implementation sampled."""
+    n, g = settings.num_prompts, settings.num_generations
+    a, b = prompts_of(n, seed)
+    prompts = plain.encode_prompts(a, b)
+    repeated = prompts.repeat_interleave(g, dim=0)
+    generator = torch.Generator().manual_seed(seed)
+    completions = plain.sample(stock, repeated, settings.temperature, generator)
+    with torch.no_grad():
+        log_probs = plain.completion_log_probs(stock, repeated, completions, settings.temperature)
+    rewards = plain.verify(a.repeat_interleave(g), b.repeat_interleave(g), completions)
+    return grpo.Rollout(
+        prompts, completions.view(n, g, 3), log_probs.view(n, g), rewards.view(n, g)
+    )
+
+
+def test_the_task_is_the_same() -> None:
+    a, b = addition.all_prompts()
+    assert addition.encode_prompts(a, b).equal(plain.encode_prompts(a, b))
+    assert addition.encode_answers(a + b).equal(plain.encode_answers(a + b))
+    assert addition.no_carry_sum(a, b).equal(plain.no_carry_sum(a, b))
+    assert addition.has_carry(a, b).equal(plain.has_carry(a, b))
+
+
+def test_logits(models: tuple[Transformer, plain.PlainTransformer]) -> None:
+    model, stock = models
+    a, b = prompts_of(300)
+    answers = plain.encode_answers(a + b)
+    ours = evaluation.teacher_forced_logits(model, a, b, answers)
+    tokens = torch.cat([plain.encode_prompts(a, b), answers[:, :-1]], dim=1)
+    assert_close(ours, stock(tokens)[:, 6:])
+
+
+def test_log_probabilities_of_completions(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    model, stock = models
+    settings = replace(SETTINGS, temperature=0.7)
+    rollout = make_rollout(stock, settings)
+    theirs = plain.completion_log_probs(
+        stock,
+        rollout.prompts.repeat_interleave(settings.num_generations, dim=0),
+        rollout.completions.flatten(0, 1),
+        settings.temperature,
+    )
+    assert_close(grpo.reference_log_probs(model, rollout, settings).flatten(), theirs)
+
+
+def test_greedy_answers_without_decoding(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    model, stock = models
+    a, b = addition.all_prompts()
+    decoded = plain.greedy_decode(stock, plain.encode_prompts(a, b))
+    solved, log_probs = evaluation.score_prompts(model, a, b)
+    assert solved.equal(plain.verify(a, b, decoded).bool())
+    assert 0.1 < solved.double().mean() < 0.9, "the model should be half wrong for this to count"
+    theirs = plain.completion_log_probs(
+        stock, plain.encode_prompts(a, b), plain.encode_answers(a + b)
+    )
+    assert_close(log_probs, theirs)
+    ours = evaluation.greedy_accuracy(model, a[:777], b[:777])
+    assert ours == pytest.approx(plain.evaluate(stock, a[:777], b[:777]), abs=1e-6)
+
+
+def test_samples_have_the_models_own_distribution(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    """Pearson's χ² of 40,000 samples of one prompt against the plain probabilities."""
+    model, stock = models
+    prompt = plain.encode_prompts(torch.tensor([38]), torch.tensor([47]))
+    count = 40_000
+    uniforms = torch.rand((1, count, 3), generator=torch.Generator().manual_seed(0))
+    completions, log_probs = model.sample(prompt, uniforms, temperature=1.3)
+    every = torch.cartesian_prod(*[torch.arange(13)] * 3)
+    with torch.no_grad():
+        exact = plain.completion_log_probs(stock, prompt.expand(len(every), -1), every, 1.3)
+    places = completions[0] @ torch.tensor([169, 13, 1])
+    assert_close(log_probs[0], exact[places], 1e-4)
+    expected = exact.exp().double() * count
+    often = expected > 20
+    observed = torch.bincount(places, minlength=13**3).double()
+    statistic = ((observed - expected)[often] ** 2 / expected[often]).sum().item()
+    freedom = int(often.sum()) - 1
+    assert freedom > 10
+    assert statistic < freedom + 5 * math.sqrt(2 * freedom)
+
+
+def test_sft_loss_and_gradient(models: tuple[Transformer, plain.PlainTransformer]) -> None:
+    model, stock = models
+    a, b = prompts_of(256)
+    targets = plain.teacher_answers(a, b, 0.3, torch.Generator().manual_seed(0))
+    ours = sft.answer_loss(model, a, b, targets)
+    theirs = plain.sft_loss(stock, plain.encode_prompts(a, b), targets)
+    ours.backward()
+    theirs.backward()
+    assert_close(ours.detach(), theirs.detach())
+    assert model.theta.grad is not None
+    assert_close(model.theta.grad, flat_gradient(stock))
+
+
+def test_a_teacher_answers_as_the_plain_one() -> None:
+    a, b = prompts_of(500)
+    uniforms = torch.rand(500, generator=torch.Generator().manual_seed(3))
+    theirs = plain.teacher_answers(a, b, 0.3, torch.Generator().manual_seed(3))
+    assert sft.teacher_answers(a, b, 0.3, uniforms).equal(theirs)
+
+
+def test_weights_after_a_few_sft_steps(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    model, stock = models
+    ours = torch.optim.Adam([model.theta], lr=1e-3, fused=True)
+    theirs = torch.optim.Adam(stock.parameters(), lr=1e-3)
+    for step in range(5):
+        a, b = prompts_of(256, seed=step)
+        targets = plain.encode_answers(a + b)
+        ours.zero_grad()
+        sft.answer_loss(model, a, b, targets).backward()
+        ours.step()
+        plain.sft_step(stock, theirs, plain.encode_prompts(a, b), targets)
+    assert_same_weights(model, stock)
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [
+        [[0.0, 0.0, 0.0, 0.0]],
+        [[1.0, 1.0, 1.0, 1.0]],
+        [[1.0, 0.0, 0.0, 0.0]],
+        [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]],
+        [[0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0], [1.0] * 8],
+    ],
+)
+def test_advantages(rewards: list[list[float]]) -> None:
+    given = torch.tensor(rewards)
+    assert grpo.group_advantages(given, 1e-4).equal(plain.advantages(given))
+    assert grpo.is_silent(given).equal(plain.zero_signal(given))
+    silent = grpo.group_advantages(given, 1e-4)[grpo.is_silent(given)]
+    assert silent.equal(torch.zeros_like(silent))
+
+
+def test_advantages_by_hand() -> None:
+    """One right of four: mean 1/4, unbiased variance (9/16 + 3/16) / 3 = 1/4."""
+    advantages = grpo.group_advantages(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), 1e-4)
+    assert advantages[0].tolist() == pytest.approx([0.75 / 0.5001] + [-0.25 / 0.5001] * 3)
+
+
+def iteration(
+    models: tuple[Transformer, plain.PlainTransformer],
+    settings: GrpoSettings,
+    rounds: int,
+    silence: bool = False,
+) -> None:
+    """Whole iterations of both on the same rollouts and orders, and the same weights after them."""
+    model, stock = models
+    reference, stock_reference = model.copy(), plain.PlainTransformer()
+    stock_reference.load_state_dict(reference.state_dict())
+    assert model.theta.grad is None
+    model.theta.grad = torch.zeros_like(model.theta)
+    ours = torch.optim.Adam([model.theta], lr=settings.learning_rate, fused=True)
+    theirs = torch.optim.Adam(stock.parameters(), lr=settings.learning_rate)
+    repeats = settings.num_generations
+    for number in range(rounds):
+        rollout = make_rollout(stock, settings, seed=10 + number)
+        if silence and number > 0:
+            rollout = replace(rollout, rewards=torch.zeros_like(rollout.rewards))
+        log_ratio = rollout.log_probs - grpo.reference_log_probs(reference, rollout, settings)
+        prompts = rollout.prompts.repeat_interleave(repeats, dim=0)
+        completions = rollout.completions.flatten(0, 1)
+        with torch.no_grad():
+            their_log_ratio = rollout.log_probs.flatten() - plain.completion_log_probs(
+                stock_reference, prompts, completions, settings.temperature
+            )
+        advantages = grpo.group_advantages(rollout.rewards, settings.advantage_epsilon)
+        advantages = advantages - settings.beta * log_ratio
+        their_advantages = plain.advantages(rollout.rewards).flatten()
+        their_advantages = their_advantages - settings.beta * their_log_ratio
+        assert_close(advantages.flatten(), their_advantages)
+        orders = plain.draw_minibatches(
+            advantages.numel(), 2, settings.minibatch_size, torch.Generator().manual_seed(number)
+        )
+        for order in orders:
+            grpo.update(model, ours, rollout, advantages, order, settings)
+        plain.grpo_update(
+            *(stock, theirs, prompts, completions, rollout.log_probs.flatten(), their_advantages),
+            orders,
+            settings.epsilon,
+            settings.max_grad_norm,
+            settings.temperature,
+        )
+        assert_same_weights(model, stock)
+    moved = (model.theta.detach() - reference.theta).abs().max().item()
+    assert moved > settings.learning_rate
+
+
+def test_weights_after_whole_iterations(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    iteration(models, SETTINGS, rounds=3)
+
+
+def test_weights_after_whole_iterations_with_a_kl_penalty_and_temperature(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    iteration(models, replace(SETTINGS, beta=0.1, temperature=0.8), rounds=3)
+
+
+def test_adam_goes_on_moving_where_every_group_is_silent(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    iteration(models, SETTINGS, rounds=3, silence=True)
+
+
+def test_a_clipped_gradient(models: tuple[Transformer, plain.PlainTransformer]) -> None:
+    iteration(models, replace(SETTINGS, max_grad_norm=0.01), rounds=2)
+
+
+def test_loss_and_gradient_of_one_minibatch(
+    models: tuple[Transformer, plain.PlainTransformer],
+) -> None:
+    """With ratios far from one, on both sides of the clip, and completions that do not matter."""
+    model, stock = models
+    rollout = make_rollout(stock, SETTINGS)
+    noise = torch.randn(rollout.log_probs.shape, generator=torch.Generator().manual_seed(0))
+    rollout = replace(rollout, log_probs=rollout.log_probs + 0.3 * noise)
+    advantages = grpo.group_advantages(rollout.rewards, 1e-4)
+    minibatch = torch.arange(0, 64, 2)
+    matters = advantages.flatten()[minibatch] != 0
+    assert 0 < matters.sum() < len(minibatch), "some should matter, and some not"
+    prompts = rollout.prompts.repeat_interleave(4, dim=0)[minibatch]
+    completions = rollout.completions.flatten(0, 1)[minibatch]
+    old = rollout.log_probs.flatten()[minibatch]
+    theirs = plain.grpo_loss(stock, prompts, completions, old, advantages.flatten()[minibatch])
+    theirs.backward()
+
+    seen: list[Tensor] = []
+
+    class Spy(torch.optim.SGD):
+        def step(self, closure: None = None) -> None:  # type: ignore[override]
+            assert model.theta.grad is not None
+            seen.append(model.theta.grad.clone())
+
+    model.theta.grad = torch.zeros_like(model.theta)
+    settings = replace(SETTINGS, max_grad_norm=1e9)
+    grpo.update(model, Spy([model.theta]), rollout, advantages, minibatch, settings)
+    assert_close(seen[0], flat_gradient(stock))

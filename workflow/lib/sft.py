@@ -1,0 +1,73 @@
+"""Teaching the model what a flawed teacher says."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from workflow.lib import addition
+from workflow.lib.evaluation import greedy_accuracy, sampled_accuracy, teacher_forced_logits
+from workflow.lib.model import Transformer
+from workflow.lib.randomness import operands, stream, torch_seed, uniforms
+from workflow.lib.sft_settings import SftSettings
+
+
+def teacher_answers(a: Tensor, b: Tensor, q: float, uniforms: Tensor) -> Tensor:
+    """The teacher's answers [B, 3]: the true sum with probability q, else the no-carry sum.
+
+    A prompt's uniform number [B] in [0, 1) decides which: the true sum where it is below q.
+    """
+    return addition.encode_answers(torch.where(uniforms < q, a + b, addition.no_carry_sum(a, b)))
+
+
+def answer_loss(model: Transformer, a: Tensor, b: Tensor, answers: Tensor) -> Tensor:
+    """Mean negative log-likelihood of the answer's tokens [B, 3]; the prompt carries no loss."""
+    logits = teacher_forced_logits(model, a, b, answers)
+    return F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+
+
+def train_sft(
+    seed: int,
+    run: str,
+    q: float,
+    settings: SftSettings,
+    device: torch.device | str = "cpu",
+    on_step: Callable[[int, Tensor], None] = lambda step, loss: None,
+) -> Transformer:
+    """A new model, trained on fresh random prompts with the answers of a teacher of correctness q.
+
+    Args:
+        seed, run: name the random streams.
+        q: probability that the teacher gives the true sum.
+        on_step: called after each step with its number, from 1, and its loss.
+    """
+    model = Transformer.initial(torch_seed(stream(seed, run, "initial weights")))
+    model.theta.requires_grad_()
+    optimizer = torch.optim.Adam([model.theta], lr=settings.learning_rate, fused=True)
+    prompts = stream(seed, run, "SFT prompts")
+    teacher = stream(seed, run, "SFT teacher")
+    for step in range(1, settings.steps + 1):
+        a, b = operands(prompts, settings.batch_size, device)
+        answers = teacher_answers(a, b, q, uniforms(teacher, (settings.batch_size,), device))
+        optimizer.zero_grad()
+        loss = answer_loss(model, a, b, answers)
+        loss.backward()
+        optimizer.step()
+        on_step(step, loss)
+    return model
+
+
+def evaluate_sft(
+    seed: int, run: str, model: Transformer, num_prompts: int, device: torch.device | str = "cpu"
+) -> dict[str, float]:
+    """Greedy accuracy, the same on carry prompts, and accuracy of one sample, on random prompts."""
+    rng = stream(seed, run, "evaluation prompts")
+    accuracy, accuracy_carry = greedy_accuracy(model, *operands(rng, num_prompts, device))
+    a, b = operands(rng, num_prompts, device)
+    samples = uniforms(stream(seed, run, "evaluation samples"), (num_prompts, 3), device)
+    return {
+        "accuracy": accuracy,
+        "accuracy_carry": accuracy_carry,
+        "accuracy_sampled": sampled_accuracy(model, a, b, samples),
+    }

@@ -1,0 +1,72 @@
+# Draw the three figures, from the CSVs alone.
+
+
+rule plot_fig1:
+    input:
+        weak=lambda wildcards: grpo_metrics("weak"),
+        sft=lambda wildcards: sft_metrics("weak"),
+    output:
+        "results/figures/fig1_rlvr_overturns.pdf",
+    log:
+        "results/logs/figures/fig1_rlvr_overturns.log",
+    conda:
+        "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        seeds=study.seeds,
+        code=code_of("plot_fig1"),
+        software=software("matplotlib", "numpy", "pandas"),
+    message:
+        "Figure 1: the verifiable reward overturns a systematic error"
+    script:
+        "../scripts/plot_fig1.py"
+
+
+rule plot_fig2:
+    input:
+        long=lambda wildcards: grpo_metrics("long"),
+    output:
+        "results/figures/fig2_unhackable_reward.pdf",
+    log:
+        "results/logs/figures/fig2_unhackable_reward.log",
+    conda:
+        "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        seeds=study.seeds,
+        code=code_of("plot_fig2"),
+        software=software("matplotlib", "numpy", "pandas"),
+    message:
+        "Figure 2: an unhackable reward, without an anchor"
+    script:
+        "../scripts/plot_fig2.py"
+
+
+rule plot_fig3:
+    input:
+        weak=lambda wildcards: grpo_metrics("weak"),
+        cold=lambda wildcards: grpo_metrics("cold"),
+    output:
+        "results/figures/fig3_cold_start.pdf",
+    log:
+        "results/logs/figures/fig3_cold_start.log",
+    conda:
+        "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        seeds=study.seeds,
+        code=code_of("plot_fig3"),
+        software=software("matplotlib", "numpy", "pandas"),
+    message:
+        "Figure 3: a cold start"
+    script:
+        "../scripts/plot_fig3.py"

@@ -1,0 +1,28 @@
+"""Figure 1: the verifiable reward overturns a systematic error.
+
+Input: the metrics of `weak` and of the SFT models it starts from, a file a seed. Output: the PDF.
+"""
+
+from typing import TYPE_CHECKING
+
+from workflow.lib.figures import rlvr_overturns, save
+from workflow.lib.files import whole_file
+from workflow.lib.progress import logged
+from workflow.lib.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    seeds = snakemake.params.seeds
+    figure = rlvr_overturns(
+        weak=read_seeds(snakemake.input.weak, seeds, GRPO_COLUMNS),
+        sft=read_seeds(snakemake.input.sft, seeds, SFT_COLUMNS),
+    )
+    with whole_file(snakemake.output[0]) as beside:
+        save(figure, beside, "Verifiable reward overturns a systematic error")
+
+
+with logged(snakemake.log[0]):
+    main()

@@ -1,0 +1,26 @@
+"""Figure 2: an unhackable reward needs no KL anchor.
+
+Input: the metrics of `long`, a file a seed. Output: the PDF.
+"""
+
+from typing import TYPE_CHECKING
+
+from workflow.lib.figures import save, unhackable_reward
+from workflow.lib.files import whole_file
+from workflow.lib.progress import logged
+from workflow.lib.tables import GRPO_COLUMNS, read_seeds
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    figure = unhackable_reward(
+        read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
+    )
+    with whole_file(snakemake.output[0]) as beside:
+        save(figure, beside, "An unhackable reward: nothing collapses")
+
+
+with logged(snakemake.log[0]):
+    main()

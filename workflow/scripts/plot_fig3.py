@@ -1,0 +1,28 @@
+"""Figure 3: from a cold start, groups are silent and nothing is learned.
+
+Input: the metrics of `weak` and of `cold`, a file a seed. Output: the PDF.
+"""
+
+from typing import TYPE_CHECKING
+
+from workflow.lib.figures import cold_start, save
+from workflow.lib.files import whole_file
+from workflow.lib.progress import logged
+from workflow.lib.tables import GRPO_COLUMNS, read_seeds
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    seeds = snakemake.params.seeds
+    figure = cold_start(
+        weak=read_seeds(snakemake.input.weak, seeds, GRPO_COLUMNS),
+        cold=read_seeds(snakemake.input.cold, seeds, GRPO_COLUMNS),
+    )
+    with whole_file(snakemake.output[0]) as beside:
+        save(figure, beside, "Cold start: all-same groups carry no gradient")
+
+
+with logged(snakemake.log[0]):
+    main()

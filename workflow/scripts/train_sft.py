@@ -1,0 +1,52 @@
+"""Train the SFT model of one seed and teacher correctness, and measure it.
+
+Output: its state dict; its accuracies (one row); for every prompt there is, its greedy verdict and
+the probability that it gives the right answer.
+"""
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from workflow.lib.addition import all_prompts
+from workflow.lib.evaluation import score_prompts
+from workflow.lib.files import save_checkpoint, write_csv
+from workflow.lib.hardware import prepare_torch
+from workflow.lib.progress import Progress, logged
+from workflow.lib.sft import evaluate_sft, train_sft
+from workflow.lib.sft_settings import SftSettings
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    device = prepare_torch(snakemake.config["device"])
+    seed, run, q = snakemake.params.seed, snakemake.params.run, snakemake.params.q
+    settings = SftSettings(**snakemake.params.settings)
+    progress = Progress(settings.steps, "step")
+
+    def report(step: int, loss: Tensor) -> None:
+        if step % 100 == 0 or step == settings.steps:
+            progress.report(step, loss=loss.item())
+
+    print(f"{run}, seed {seed}, on {device}: {settings}")
+    model = train_sft(seed, run, q, settings, device, report)
+    metrics = evaluate_sft(seed, run, model, snakemake.params.eval_prompts, device)
+    print(metrics)
+    state = model.state_dict()
+    parameters = sum(weight.numel() for weight in state.values())
+
+    a, b = all_prompts(device)
+    solved, log_probs = score_prompts(model, a, b)
+    prompts = zip(
+        a.tolist(), b.tolist(), solved.int().tolist(), log_probs.exp().tolist(), strict=True
+    )
+    columns = ("a", "b", "solved", "probability")
+    write_csv(snakemake.output.prompts, [dict(zip(columns, row, strict=True)) for row in prompts])
+    write_csv(snakemake.output.metrics, [{**metrics, "parameters": parameters}])
+    save_checkpoint(snakemake.output.checkpoint, state)
+
+
+with logged(snakemake.log[0]):
+    main()
