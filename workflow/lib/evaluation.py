@@ -1,0 +1,56 @@
+"""How good a model is at the task."""
+
+import torch
+from torch import Tensor
+
+from workflow.lib import addition
+from workflow.lib.model import Transformer
+
+CHUNK = 256
+"""Prompts per forward pass: few enough for the activations to stay in a processor's cache."""
+
+
+def teacher_forced_logits(model: Transformer, a: Tensor, b: Tensor, answers: Tensor) -> Tensor:
+    """Logits [B, 3, 13] of the answer's three digits, each after the digits [B, 3] before it.
+
+    All prompts share their 100 possible beginnings, which are encoded once.
+    """
+    rest = addition.encode_prompts(a, b)[:, addition.FIRST_OPERAND_LENGTH :]
+    continuations = torch.cat([rest, answers[:, :-1]], dim=1)
+    return model.answer_logits(addition.first_operands(a.device), a, continuations)
+
+
+@torch.no_grad()
+def score_prompts(model: Transformer, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """What the model does with the right answer to each prompt.
+
+    Greedy decoding gives the right answer exactly where every digit is the most likely one after
+    the right digits before it, so one forward pass decides it, without decoding.
+
+    Returns:
+        Whether the greedy answer is right (bool [B]), and log p(right answer | prompt) (float [B]).
+    """
+    solved, log_probs = [], []
+    for a_chunk, b_chunk in zip(a.split(CHUNK), b.split(CHUNK), strict=True):
+        answers = addition.encode_answers(a_chunk + b_chunk)
+        logits = teacher_forced_logits(model, a_chunk, b_chunk, answers)
+        solved.append((logits.argmax(dim=-1) == answers).all(dim=-1))
+        token_log_probs = logits.log_softmax(dim=-1).gather(-1, answers[..., None])
+        log_probs.append(token_log_probs.sum(dim=(1, 2)))
+    return torch.cat(solved), torch.cat(log_probs)
+
+
+def greedy_accuracy(model: Transformer, a: Tensor, b: Tensor) -> tuple[float, float]:
+    """Share of prompts answered rightly by greedy decoding: of all, and of those with a carry.
+
+    The second is NaN where no prompt has a carry.
+    """
+    solved, _ = score_prompts(model, a, b)
+    carry = addition.has_carry(a, b)
+    return solved.double().mean().item(), solved[carry].double().mean().item()
+
+
+def sampled_accuracy(model: Transformer, a: Tensor, b: Tensor, uniforms: Tensor) -> float:
+    """Share of prompts answered rightly by one sample each, drawn with uniforms [B, 3]."""
+    completions, _ = model.sample(addition.encode_prompts(a, b), uniforms[:, None, :])
+    return addition.verify(a, b, completions[:, 0]).double().mean().item()
