@@ -10,14 +10,20 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/provenance.smk"
 
 
 rule all:
     default_target: True
     input:
-        [f"results/figures/{figure}.pdf" for figure in study.figures],
-        [grpo_metrics(experiment) for experiment in study.experiments],
-        "results/claims.csv",
+        study_results(),
+        "results/manifest.json",
+    message:
+        "All results are there"
+
+
+onstart:
+    keep_sources(Path("results/records/code"))
 
 
 onsuccess:

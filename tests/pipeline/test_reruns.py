@@ -22,6 +22,7 @@ SFT = {f"sft q{q} {seed}" for q in ("0.3", "0") for seed in SEEDS}
 GRPO = {f"grpo {name} {seed}" for name in ("weak", "long", "cold") for seed in SEEDS}
 FIGURES = {"figure 1", "figure 2", "figure 3"}
 CLAIMS = {"claims"}
+MANIFEST = {"manifest"}
 NOTHING: set[str] = set()
 
 Edit = Callable[[Path], None]
@@ -88,7 +89,9 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     ),
     "one figure's script": (
         replace(
-            "workflow/scripts/plot_fig2.py", "def main() -> None:", "def main() -> None:\n    1"
+            "workflow/scripts/plot_fig2.py",
+            "def main() -> None:",
+            "def main() -> None:\n    print()",
         ),
         {"figure 2"},
     ),
@@ -132,7 +135,7 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     "SFT's learning rate": (setting("sft/learning_rate", 0.001), SFT | GRPO | FIGURES | CLAIMS),
     "evaluation": (setting("evaluation/num_prompts", 256), SFT | GRPO | FIGURES | CLAIMS),
     "another device": (setting("device", "auto"), NOTHING),
-    "one figure less": (setting("figures", ["fig1_rlvr_overturns"]), NOTHING),
+    "one figure less": (setting("figures", ["fig1_rlvr_overturns"]), MANIFEST),
 }
 
 
@@ -153,6 +156,8 @@ def jobs_in(output: str) -> set[str]:
             jobs.add(f"grpo {match[2]} {match[1]}")
         elif match := re.match(r"Figure (\d+)", message):
             jobs.add(f"figure {match[1]}")
+        elif message.startswith("The manifest"):
+            jobs.add("manifest")
         elif message.startswith("What the chapter claims"):
             jobs.add("claims")
         else:
@@ -167,7 +172,7 @@ def test_exactly_what_depends_on_a_change_reruns(
     edit, expected = CASES[case]
     project = finished.copy(tmp_path / "project")
     edit(project.path)
-    assert planned(project) == expected
+    assert planned(project) == (expected | MANIFEST if expected else NOTHING)
 
 
 def test_another_number_of_cores_reruns_nothing(finished: Project) -> None:
@@ -182,7 +187,7 @@ def test_a_new_torch_reruns_all_training(finished: Project, tmp_path: Path) -> N
         "metadata.version = lambda name: '9.9' if name == 'torch' else real(name)\n"
     )
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    assert planned(finished, env={"PYTHONPATH": path}) == SFT | GRPO | FIGURES | CLAIMS
+    assert planned(finished, env={"PYTHONPATH": path}) == SFT | GRPO | FIGURES | CLAIMS | MANIFEST
 
 
 def test_the_plan_names_the_file_that_changed(finished: Project, tmp_path: Path) -> None:

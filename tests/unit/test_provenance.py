@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from workflow.lib import provenance
+from workflow.lib.fingerprint import fingerprint
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +32,7 @@ class A:
 def of(source: str, tmp_path: Path) -> str:
     path = tmp_path / f"{abs(hash(source))}.py"
     path.write_text(source)
-    return provenance.fingerprint(path)
+    return fingerprint(path)
 
 
 @pytest.mark.parametrize(

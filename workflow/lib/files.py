@@ -65,4 +65,3 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
         raise DamagedFileError(f"{path} is no checkpoint ({reason}). {REBUILD}") from error
-

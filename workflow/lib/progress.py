@@ -1,26 +1,6 @@
-"""What a job tells its log while it runs."""
+"""How far a loop has come."""
 
-import contextlib
-import sys
 import time
-import traceback
-from collections.abc import Iterator
-from pathlib import Path
-
-
-@contextlib.contextmanager
-def logged(path: str | Path) -> Iterator[None]:
-    """Send what is printed, and the traceback of what goes wrong, to a rule's log file."""
-    with (
-        Path(path).open("w", buffering=1, encoding="utf-8") as log,
-        contextlib.redirect_stdout(log),
-        contextlib.redirect_stderr(log),
-    ):
-        try:
-            yield
-        except BaseException:
-            traceback.print_exc()
-            sys.exit(1)
 
 
 class Progress:

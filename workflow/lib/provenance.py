@@ -1,13 +1,14 @@
-"""What made a result: the code it came from, compared by meaning, and the software."""
+"""What a job is made of: the code it will run, and the software."""
 
-import ast
 import functools
-import hashlib
 import platform
 from importlib import metadata
 from pathlib import Path
 
 import grimp
+
+from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of the Snakefile."""
@@ -29,31 +30,22 @@ def _import_graph() -> grimp.ImportGraph:
     return grimp.build_graph("workflow", cache_dir=None)
 
 
-@functools.cache
-def fingerprint(path: Path) -> str:
-    """Twelve hex digits that change with what a Python file means, not with how it is written.
-
-    Comments, docstrings and formatting do not count.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            kept = [statement for statement in body if not _is_bare_string(statement)]
-            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:12]
-
-
-def _is_bare_string(statement: ast.stmt) -> bool:
-    """Docstrings, of attributes too: text that no code can see run."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
-
-
 def software(*packages: str) -> dict[str, str]:
     """The versions of Python (to the minor) and of the packages, builds for a device aside."""
     versions = {name: metadata.version(name).split("+")[0] for name in packages}
     return {"python": ".".join(platform.python_version_tuple()[:2]), **versions}
+
+
+def keep_sources(folder: Path) -> None:
+    """Keep the text of every module under its fingerprint, as `workflow/lib/sft.py@0123456789ab`.
+
+    So the code of a result can be shown as it was when the result was made, whatever it is now.
+    """
+    for name in _import_graph().modules:
+        path = ROOT / f"{name.replace('.', '/')}.py"
+        if path.exists():
+            kept = folder / f"{path.relative_to(ROOT)}@{fingerprint(path)}"
+            if not kept.exists():
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                with whole_file(kept) as beside:
+                    beside.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")

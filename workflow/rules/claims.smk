@@ -5,7 +5,8 @@ rule check_claims:
     input:
         **claim_inputs(),
     output:
-        "results/claims.csv",
+        table="results/claims.csv",
+        record="results/records/claims.json",
     log:
         "results/logs/claims.log",
     conda:

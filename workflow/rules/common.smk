@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from workflow.lib.hardware import uses_gpu
-from workflow.lib.provenance import code_of, software
+from workflow.lib.provenance import code_of, keep_sources, software
 from workflow.lib.study import CHAPTER_EXPERIMENTS, deviations, format_q, read_study
 
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
@@ -68,6 +68,30 @@ def claim_inputs():
             inputs[f"prompts_{experiment}"] = sft_prompts(experiment)
             inputs[f"grpo_{experiment}"] = grpo_metrics(experiment)
     return inputs
+
+
+def study_results():
+    """Every result of the study, but for what tells of the others."""
+    names = list(study.experiments)
+    return [
+        *sorted({checkpoint_of(name, seed) for name in names for seed in study.seeds}),
+        *sorted(
+            {file for name in names for file in sft_metrics(name) + sft_prompts(name)}
+        ),
+        *[file for name in names for file in grpo_metrics(name)],
+        *[f"results/figures/{figure}.pdf" for figure in study.figures],
+        "results/claims.csv",
+    ]
+
+
+def study_records():
+    """What made each of them."""
+    checkpoints = [file for file in study_results() if file.endswith(".pt")]
+    others = [file for file in study_results() if not file.startswith("results/sft/")]
+    return [
+        str(Path("results/records", *Path(file).parts[1:]).with_suffix(".json"))
+        for file in checkpoints + others
+    ]
 
 
 def print_verdicts():

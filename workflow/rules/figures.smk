@@ -6,7 +6,8 @@ rule plot_fig1:
         weak=lambda wildcards: grpo_metrics("weak"),
         sft=lambda wildcards: sft_metrics("weak"),
     output:
-        "results/figures/fig1_rlvr_overturns.pdf",
+        figure="results/figures/fig1_rlvr_overturns.pdf",
+        record="results/records/figures/fig1_rlvr_overturns.json",
     log:
         "results/logs/figures/fig1_rlvr_overturns.log",
     conda:
@@ -29,7 +30,8 @@ rule plot_fig2:
     input:
         long=lambda wildcards: grpo_metrics("long"),
     output:
-        "results/figures/fig2_unhackable_reward.pdf",
+        figure="results/figures/fig2_unhackable_reward.pdf",
+        record="results/records/figures/fig2_unhackable_reward.json",
     log:
         "results/logs/figures/fig2_unhackable_reward.log",
     conda:
@@ -53,7 +55,8 @@ rule plot_fig3:
         weak=lambda wildcards: grpo_metrics("weak"),
         cold=lambda wildcards: grpo_metrics("cold"),
     output:
-        "results/figures/fig3_cold_start.pdf",
+        figure="results/figures/fig3_cold_start.pdf",
+        record="results/records/figures/fig3_cold_start.json",
     log:
         "results/logs/figures/fig3_cold_start.log",
     conda:

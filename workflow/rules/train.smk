@@ -6,6 +6,7 @@ rule train_sft:
         checkpoint="results/sft/q{q}/seed{seed}.pt",
         metrics="results/sft/q{q}/seed{seed}.csv",
         prompts="results/sft/q{q}/prompts/seed{seed}.csv",
+        record="results/records/sft/q{q}/seed{seed}.json",
     log:
         "results/logs/sft/q{q}/seed{seed}.log",
     benchmark:
@@ -36,6 +37,7 @@ rule grpo:
         checkpoint=lambda wildcards: checkpoint_of(wildcards.experiment, wildcards.seed),
     output:
         metrics="results/grpo/{experiment}/seed{seed}.csv",
+        record="results/records/grpo/{experiment}/seed{seed}.json",
     log:
         "results/logs/grpo/{experiment}/seed{seed}.log",
     benchmark:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from workflow.lib.claims import check
 from workflow.lib.files import write_csv
-from workflow.lib.progress import logged
+from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
 
 if TYPE_CHECKING:
@@ -35,9 +35,15 @@ def main() -> None:
         else:
             deviations.setdefault("time", "a training job's benchmark file is missing")
     table = check(results, deviations)
-    write_csv(snakemake.output[0], table)
+    write_csv(snakemake.output.table, table)
     print(pd.DataFrame(table).to_string())
 
 
-with logged(snakemake.log[0]):
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.seeds,
+):
     main()

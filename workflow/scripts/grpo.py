@@ -10,8 +10,9 @@ from workflow.lib.files import load_checkpoint, write_csv
 from workflow.lib.grpo import train_grpo
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.hardware import prepare_torch
+from workflow.lib.job import job
 from workflow.lib.model import Transformer
-from workflow.lib.progress import Progress, logged
+from workflow.lib.progress import Progress
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -38,5 +39,11 @@ def main() -> None:
     write_csv(snakemake.output.metrics, rows)
 
 
-with logged(snakemake.log[0]):
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.settings,
+):
     main()

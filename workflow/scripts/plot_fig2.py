@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workflow.lib.figures import save, unhackable_reward
 from workflow.lib.files import whole_file
-from workflow.lib.progress import logged
+from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
@@ -18,9 +18,15 @@ def main() -> None:
     figure = unhackable_reward(
         read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
     )
-    with whole_file(snakemake.output[0]) as beside:
+    with whole_file(snakemake.output.figure) as beside:
         save(figure, beside, "An unhackable reward: nothing collapses")
 
 
-with logged(snakemake.log[0]):
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.seeds,
+):
     main()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workflow.lib.figures import cold_start, save
 from workflow.lib.files import whole_file
-from workflow.lib.progress import logged
+from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
@@ -20,9 +20,15 @@ def main() -> None:
         weak=read_seeds(snakemake.input.weak, seeds, GRPO_COLUMNS),
         cold=read_seeds(snakemake.input.cold, seeds, GRPO_COLUMNS),
     )
-    with whole_file(snakemake.output[0]) as beside:
+    with whole_file(snakemake.output.figure) as beside:
         save(figure, beside, "Cold start: all-same groups carry no gradient")
 
 
-with logged(snakemake.log[0]):
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.seeds,
+):
     main()

@@ -12,7 +12,8 @@ from workflow.lib.addition import all_prompts
 from workflow.lib.evaluation import score_prompts
 from workflow.lib.files import save_checkpoint, write_csv
 from workflow.lib.hardware import prepare_torch
-from workflow.lib.progress import Progress, logged
+from workflow.lib.job import job
+from workflow.lib.progress import Progress
 from workflow.lib.sft import evaluate_sft, train_sft
 from workflow.lib.sft_settings import SftSettings
 
@@ -48,5 +49,11 @@ def main() -> None:
     save_checkpoint(snakemake.output.checkpoint, state)
 
 
-with logged(snakemake.log[0]):
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.settings,
+):
     main()

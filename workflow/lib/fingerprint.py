@@ -1,0 +1,41 @@
+"""Code compared by what it means."""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+
+@functools.cache
+def fingerprint(path: Path) -> str:
+    """Twelve hex digits that change with what a Python file means, not with how it is written.
+
+    Comments, docstrings and formatting do not count.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return hashlib.sha256(repr(_meaning(tree)).encode()).hexdigest()[:12]
+
+
+def _meaning(value: object) -> object:
+    """A syntax tree as nested tuples, without what is empty, where it stands and docstrings.
+
+    `ast.dump` says the same, but not in the same words in every version of Python.
+    """
+    if isinstance(value, ast.AST):
+        fields = ((name, getattr(value, name, None)) for name in value._fields)
+        kept = [(name, _meaning(field)) for name, field in fields if field not in (None, [])]
+        return type(value).__name__, *kept
+    if isinstance(value, list):
+        return [_meaning(item) for item in value if not _is_idle(item)]
+    return value
+
+
+def _is_idle(statement: object) -> bool:
+    """Docstrings, also of attributes, and `pass`: statements that do nothing."""
+    if isinstance(statement, ast.Pass):
+        return True
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -1,0 +1,93 @@
+"""What every job does besides its work: keep a log, and record what made its results."""
+
+import contextlib
+import json
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import fingerprint
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class ChangedCodeError(RuntimeError):
+    """The code was edited between the planning of a job and its start."""
+
+
+@contextlib.contextmanager
+def job(
+    log: str, record: str, code: Sequence[str], software: Mapping[str, str], settings: object
+) -> Iterator[None]:
+    """Run a job's work with its output in its log, and record what made its results.
+
+    Args:
+        log: the log file; the traceback of a failure ends in it, too.
+        record: the JSON file to write when the work is done.
+        code: `file@fingerprint` of all code that the job was planned with. A job whose code has
+            changed since does not start: its results would be taken for those of that code.
+        software: versions of the packages that decide its results.
+        settings: what the job was told, besides its inputs.
+    """
+    with (
+        Path(log).open("w", buffering=1, encoding="utf-8") as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
+        try:
+            check_code(code)
+            yield
+            made_by = {
+                "code": list(code),
+                "software": dict(software),
+                "settings": settings,
+                "machine": machine(),
+            }
+            with whole_file(record) as beside:
+                beside.write_text(json.dumps(made_by, indent=1) + "\n", encoding="utf-8")
+        except BaseException:
+            traceback.print_exc()
+            sys.exit(1)
+
+
+def check_code(code: Sequence[str]) -> None:
+    """Raise ChangedCodeError unless every `file@fingerprint` is what lies on the disk."""
+    for entry in code:
+        file, _, planned = entry.partition("@")
+        if fingerprint(ROOT / file) != planned:
+            raise ChangedCodeError(
+                f"{file} was edited after this run was planned. Run `snakemake` again: "
+                "it plans with the code as it is now."
+            )
+
+
+def machine() -> dict[str, Any]:
+    """The processor, the system and, where torch is in use, its build and threads."""
+    found: dict[str, Any] = {
+        "cpu": cpu_model(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found["torch"] = torch.__version__
+        found["torch_cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+        found["torch_threads"] = torch.get_num_threads()
+        if torch.cuda.is_available():
+            found["gpu"] = torch.cuda.get_device_name()
+    found["omp_num_threads"] = os.environ.get("OMP_NUM_THREADS", "")
+    return found
+
+
+def cpu_model() -> str:
+    """The processor's name, as the system gives it."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,60 @@
+"""List every result with its checksum and what made it.
+
+Input: all results and the records of the jobs that made them. Output: one JSON file.
+"""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow.lib.files import whole_file
+from workflow.lib.job import ROOT, job
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def git(*arguments: str) -> str:
+    """What git says of the project, or nothing where it cannot."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    """The different values, in the order in which they come."""
+    return [value for index, value in enumerate(values) if value not in values[:index]]
+
+
+def main() -> None:
+    records = [json.loads(Path(file).read_text("utf-8")) for file in snakemake.input.records]
+    manifest = {
+        "study": snakemake.params.settings,
+        "commit": git("rev-parse", "HEAD"),
+        "uncommitted_changes": bool(git("status", "--porcelain")),
+        "machines": distinct([record["machine"] for record in records]),
+        "software": distinct([record["software"] for record in records]),
+        "code": sorted({entry for record in records for entry in record["code"]}),
+        "sha256": {
+            file: hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            for file in sorted(snakemake.input.results)
+        },
+    }
+    with whole_file(snakemake.output.manifest) as beside:
+        beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.settings,
+):
+    main()
