@@ -5,7 +5,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
 CHECKED := workflow tests
 
 .DEFAULT_GOAL := figures
-.PHONY: figures test unit lint reproduce benchmark benchmark-quick lock config-reference clean help
+.PHONY: figures test unit lint reproduce verify benchmark benchmark-quick lock config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
@@ -27,6 +27,9 @@ lint: .venv/ready  ## check style, types and the Snakefile
 reproduce: .venv/ready  ## run the full study and fail unless every claim of the chapter holds
 	$(SNAKEMAKE)
 	$(BIN)/python -m workflow.tools.require_claims results
+
+verify: .venv/ready  ## compare the finished run with the reference run
+	$(BIN)/python -m workflow.tools.verify results reference
 
 benchmark: .venv/ready  ## measure the library against the plain implementation (most of an hour)
 	$(BIN)/python -m tests.benchmark

@@ -1,0 +1,118 @@
+"""The tools that judge a finished run."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workflow.tools import require_claims, verify
+
+MANIFEST: dict[str, Any] = {
+    "study": {"seeds": [42]},
+    "code": ["workflow/lib/sft.py@0123456789ab"],
+    "software": [{"torch": "2.13.0"}],
+    "machines": [{"cpu": "A", "torch": "2.13.0"}],
+    "sha256": {"results/grpo/weak/seed42.csv": "aa", "results/sft/q0.3/seed42.pt": "bb"},
+}
+
+
+def make_run(folder: Path, manifest: dict[str, Any], accuracy: float, verdict: str) -> Path:
+    (folder / "grpo/weak").mkdir(parents=True)
+    (folder / "sft/q0.3").mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "grpo/weak/seed42.csv").write_text(f"iteration,accuracy\n1,0.5\n5,{accuracy}\n")
+    (folder / "sft/q0.3/seed42.pt").write_bytes(b"x")
+    (folder / "claims.csv").write_text(f"claim,observed,verdict\nfast,10,{verdict}\n")
+    return folder
+
+
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    folder = make_run(tmp_path / "reference", MANIFEST, 0.75, "reproduced")
+    (folder / "sft/q0.3/seed42.pt").unlink()
+    return folder
+
+
+def compare(
+    tmp_path: Path, reference: Path, verdict: str = "reproduced", **changes: object
+) -> tuple[int, Path]:
+    manifest = {**copy.deepcopy(MANIFEST), **changes}
+    ours = make_run(tmp_path / "results", manifest, 0.7, verdict)
+    return verify.main(ours, reference), ours
+
+
+def test_the_same_bytes(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(tmp_path, reference)[0] == 0
+    assert capsys.readouterr().out == "2 of 2 results have the same bytes.\n"
+
+
+def test_another_processor(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = {name: "cc" for name in MANIFEST["sha256"]}
+    status, _ = compare(tmp_path, reference, sha256=sums, machines=[{"cpu": "B"}])
+    assert status == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "0 of 2 results have the same bytes.",
+        "  results/grpo/weak/seed42.csv: differs by at most 0.05 (in accuracy)",
+        "  results/sft/q0.3/seed42.pt: different",
+        "Likely reason: another processor: B, where the reference has A.",
+        "Claims that do not hold: none.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"software": [{"torch": "2.14.0"}]}, "other versions of packages: {'torch': '2.14.0'}."),
+        ({"code": ["workflow/lib/sft.py@ffffffffffff"]}, "other code: workflow/lib/sft.py@ffff"),
+        ({"machines": [{"cpu": "A", "torch": "2.13.0+cpu"}]}, "another build of torch"),
+        ({}, "none that the manifests know of"),
+    ],
+)
+def test_the_likely_reason(
+    tmp_path: Path,
+    reference: Path,
+    changes: dict[str, object],
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sums = {**MANIFEST["sha256"], "results/sft/q0.3/seed42.pt": "cc"}
+    assert compare(tmp_path, reference, sha256=sums, **changes)[0] == 0
+    assert f"Likely reason: {reason}" in capsys.readouterr().out
+
+
+def test_other_bytes_and_a_claim_that_fails(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = {name: "cc" for name in MANIFEST["sha256"]}
+    status, ours = compare(tmp_path, reference, "not reproduced", sha256=sums)
+    assert status == 1
+    assert "Claims that do not hold: fast." in capsys.readouterr().out
+    assert require_claims.main(ours) == 1
+    output = capsys.readouterr()
+    assert "cc results/grpo/weak/seed42.csv" in output.out
+    assert "fast: not reproduced (10)" in output.err
+
+
+def test_another_study_or_none_is_not_compared(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(tmp_path, reference, study={"seeds": [1]})[0] == 2
+    assert "The configuration is not the reference's" in capsys.readouterr().out
+    assert verify.main(tmp_path / "nowhere", reference) == 2
+    assert "nowhere/manifest.json is missing" in capsys.readouterr().err
+
+
+def test_claims_are_required(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "results", MANIFEST, 0.7, "reproduced")
+    assert require_claims.main(run) == 0
+    (run / "claims.csv").write_text("claim,observed,verdict\nfast,10,not applicable\n")
+    assert require_claims.main(run) == 1
+    (run / "claims.csv").write_text("claim,observed,verdict\n")
+    with pytest.raises(ValueError, match="holds no claims"):
+        require_claims.main(run)

@@ -1,0 +1,90 @@
+"""Compare a finished run with the reference run: `python -m workflow.tools.verify results reference`.
+
+The reference is the manifest of a run of the same study on the reference machine, and its tables.
+Either all bytes are the same, or it is said how far each file is off, why that is likely so, and
+whether the claims hold all the same. Exits 0 if they do.
+"""
+
+import csv
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from workflow.tools.require_claims import failed_claims
+
+
+def main(results: Path, reference: Path) -> int:
+    """The exit status."""
+    missing = [path for path in (results, reference) if not (path / "manifest.json").exists()]
+    if missing:
+        print(f"{missing[0]}/manifest.json is missing: run `snakemake` first.", file=sys.stderr)
+        return 2
+    ours, theirs = (
+        json.loads((folder / "manifest.json").read_text("utf-8")) for folder in (results, reference)
+    )
+    if ours["study"] != theirs["study"]:
+        print("The configuration is not the reference's: there is nothing to compare.")
+        return 2
+
+    checksums = theirs["sha256"]
+    different = [file for file in checksums if ours["sha256"].get(file) != checksums[file]]
+    print(f"{len(checksums) - len(different)} of {len(checksums)} results have the same bytes.")
+    if not different:
+        return 0
+    for file in different:
+        print(f"  {file}: {difference(results.parent / file, reference, file)}")
+    print(f"Likely reason: {likely_reason(ours, theirs)}")
+    failed = failed_claims(results)
+    print(f"Claims that do not hold: {', '.join(failed) or 'none'}.")
+    return 1 if failed else 0
+
+
+def difference(ours: Path, reference: Path, file: str) -> str:
+    """How far a result is from the reference's, in words."""
+    theirs = reference / Path(*Path(file).parts[1:])
+    if not ours.exists():
+        return "missing"
+    if file.endswith("claims.csv") or not theirs.exists():
+        return "different"
+    columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
+    if columns_of_ours.keys() != columns_of_theirs.keys():
+        return "other columns"
+    largest, where = 0.0, ""
+    for name, values in columns_of_theirs.items():
+        if len(values) != len(columns_of_ours[name]):
+            return "another number of rows"
+        for one, other in zip(columns_of_ours[name], values, strict=True):
+            apart = abs(one - other)
+            if apart > largest or math.isnan(apart):
+                largest, where = apart, name
+    return f"differs by at most {largest:.3g} (in {where})" if where else "the same numbers"
+
+
+def read_columns(path: Path) -> dict[str, list[float]]:
+    """The columns of a table of numbers."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [float(row[name]) for row in rows] for name in rows[0]}
+
+
+def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
+    """What differs between the two runs, the most telling first."""
+    for name, what in (("code", "code"), ("software", "versions of packages")):
+        if ours[name] != theirs[name]:
+            changed = [str(entry) for entry in ours[name] if entry not in theirs[name]]
+            return f"other {what}: {'; '.join(changed)[:200]}."
+    if ours["machines"] != theirs["machines"]:
+        cpus = [
+            ", ".join(sorted({machine.get("gpu") or machine["cpu"] for machine in run["machines"]}))
+            for run in (ours, theirs)
+        ]
+        if cpus[0] != cpus[1]:
+            return f"another processor: {cpus[0]}, where the reference has {cpus[1]}."
+        return "another build of torch or another system on the same processor."
+    return "none that the manifests know of. Please report this."
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
