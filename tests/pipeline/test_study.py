@@ -195,3 +195,18 @@ def test_lint_of_the_workflow() -> None:
         env={**os.environ},
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_every_rule_is_filled_in_like_a_form() -> None:
+    wanted = {"output", "log", "message", "threads", "resources", "conda", "params", "script"}
+    rules = {}
+    for file in (ROOT / "workflow/rules").glob("*.smk"):
+        for block in re.split(r"^rule ", file.read_text(), flags=re.MULTILINE)[1:]:
+            name, body = block.split(":", 1)
+            rules[name] = set(re.findall(r"^    (\w+):", body, flags=re.MULTILINE))
+    assert {"train_sft", "grpo", "plot_fig1", "plot_fig2", "plot_fig3", "check_claims"} <= set(
+        rules
+    )
+    for name, directives in rules.items():
+        assert wanted <= directives, f"rule {name} lacks {wanted - directives}"
+    assert "benchmark" in rules["train_sft"] and "benchmark" in rules["grpo"]

@@ -53,7 +53,7 @@ def test_the_same_bytes(
 def test_another_processor(
     tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sums = {name: "cc" for name in MANIFEST["sha256"]}
+    sums = dict.fromkeys(MANIFEST["sha256"], "cc")
     status, _ = compare(tmp_path, reference, sha256=sums, machines=[{"cpu": "B"}])
     assert status == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -77,7 +77,7 @@ def test_another_processor(
 def test_the_likely_reason(
     tmp_path: Path,
     reference: Path,
-    changes: dict[str, object],
+    changes: dict[str, Any],
     reason: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -89,7 +89,7 @@ def test_the_likely_reason(
 def test_other_bytes_and_a_claim_that_fails(
     tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sums = {name: "cc" for name in MANIFEST["sha256"]}
+    sums = dict.fromkeys(MANIFEST["sha256"], "cc")
     status, ours = compare(tmp_path, reference, "not reproduced", sha256=sums)
     assert status == 1
     assert "Claims that do not hold: fast." in capsys.readouterr().out

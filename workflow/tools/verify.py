@@ -1,4 +1,4 @@
-"""Compare a finished run with the reference run: `python -m workflow.tools.verify results reference`.
+"""Compare a finished run with the reference: `python -m workflow.tools.verify results reference`.
 
 The reference is the manifest of a run of the same study on the reference machine, and its tables.
 Either all bytes are the same, or it is said how far each file is off, why that is likely so, and
