@@ -48,7 +48,9 @@ def run_library(job: str, count: int, checkpoint: str) -> list[float]:
 
 if __name__ == "__main__":
     side, job, count, checkpoint = sys.argv[1:]
-    prepare_torch("cpu")
+    torch.set_num_threads(1)
+    if side == "library":
+        prepare_torch("cpu")
     start = time.perf_counter()
     silent = {"plain": run_plain, "library": run_library}[side](job, int(count), checkpoint)
     print(json.dumps({"seconds": time.perf_counter() - start, "silent": silent}))

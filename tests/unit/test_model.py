@@ -151,6 +151,19 @@ def test_same_inputs_give_same_bytes() -> None:
     assert torch.equal(*gradients)
 
 
+def test_gradients_of_several_backward_passes_add_up() -> None:
+    model = perturbed()
+    model.theta.requires_grad_(True)
+    separate = []
+    for case in (random_case(100, 4, 256, 5), random_case(3, 2, 7, 3)):
+        (gradient,) = torch.autograd.grad(model.answer_logits(*case).square().sum(), model.theta)
+        separate.append(gradient)
+        model.answer_logits(*case).square().sum().backward()
+    assert model.theta.grad is not None
+    assert torch.equal(model.theta.grad, separate[0] + separate[1])
+    assert (separate[1][14 * 64 :].view(-1)[5 * 64 : 10 * 64] == 0).all(), "positions not reached"
+
+
 def test_changing_the_weights_before_the_backward_is_an_error() -> None:
     model = perturbed()
     model.theta.requires_grad_(True)
@@ -177,7 +190,7 @@ def test_an_optimizer_step_on_theta_changes_the_weights() -> None:
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
-@pytest.mark.parametrize(("number", "repeats"), [(1, 1), (3, 5), (32, 8)])
+@pytest.mark.parametrize(("number", "repeats"), [(1, 1), (3, 5), (5, 12), (2, 16), (32, 8)])
 def test_samples_invert_the_stock_models_distribution(
     number: int, repeats: int, temperature: float
 ) -> None:
@@ -266,6 +279,10 @@ def test_initial_weights_are_the_stock_modules() -> None:
     assert list(state) == list(expected)
     assert all(torch.equal(state[key], expected[key]) for key in expected)
     assert sum(weight.numel() for weight in state.values()) == NUM_PARAMETERS == 69_325
+
+
+def test_initial_weights_are_moved_to_the_device() -> None:
+    assert Transformer.initial(7, device="meta").theta.device.type == "meta"
 
 
 def test_state_dict_round_trip() -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tests import plain
 from workflow.lib import addition, evaluation, grpo, sft
+from workflow.lib.adam import Adam
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.model import Transformer
 
@@ -194,14 +195,12 @@ def test_weights_after_a_few_sft_steps(
     models: tuple[Transformer, plain.PlainTransformer],
 ) -> None:
     model, stock = models
-    ours = torch.optim.Adam([model.theta], lr=1e-3, fused=True)
+    ours = Adam(model.theta, 1e-3)
     theirs = torch.optim.Adam(stock.parameters(), lr=1e-3)
     for step in range(5):
         a, b = prompts_of(256, seed=step)
         targets = plain.encode_answers(a + b)
-        ours.zero_grad()
-        sft.answer_loss(model, a, b, targets).backward()
-        ours.step()
+        ours.step(*torch.autograd.grad(sft.answer_loss(model, a, b, targets), model.theta))
         plain.sft_step(stock, theirs, plain.encode_prompts(a, b), targets)
     assert_same_weights(model, stock)
 
@@ -240,9 +239,7 @@ def iteration(
     model, stock = models
     reference, stock_reference = model.copy(), plain.PlainTransformer()
     stock_reference.load_state_dict(reference.state_dict())
-    assert model.theta.grad is None
-    model.theta.grad = torch.zeros_like(model.theta)
-    ours = torch.optim.Adam([model.theta], lr=settings.learning_rate, fused=True)
+    ours = Adam(model.theta, settings.learning_rate)
     theirs = torch.optim.Adam(stock.parameters(), lr=settings.learning_rate)
     repeats = settings.num_generations
     for number in range(rounds):
@@ -320,12 +317,10 @@ def test_loss_and_gradient_of_one_minibatch(
 
     seen: list[Tensor] = []
 
-    class Spy(torch.optim.SGD):
-        def step(self, closure: None = None) -> None:  # type: ignore[override]
-            assert model.theta.grad is not None
-            seen.append(model.theta.grad.clone())
+    class Spy(Adam):
+        def step(self, gradient: Tensor) -> None:
+            seen.append(gradient)
 
-    model.theta.grad = torch.zeros_like(model.theta)
     settings = replace(SETTINGS, max_grad_norm=1e9)
-    grpo.update(model, Spy([model.theta]), rollout, advantages, minibatch, settings)
+    grpo.update(model, Spy(model.theta, 1e-4), rollout, advantages, minibatch, settings)
     assert_close(seen[0], flat_gradient(stock))

@@ -21,7 +21,7 @@ class Adam:
         """Start with moments of zero.
 
         Args:
-            theta: the weights, a leaf; its gradient is made here, of zeros, where it has none.
+            theta: the weights, which each step moves in place.
             learning_rate: the step size α.
             betas: decay rates of the first and the second moment.
             epsilon: added to the root of the second moment.
@@ -33,22 +33,14 @@ class Adam:
         self.steps = torch.zeros((), device=theta.device)
         self.first_moment = torch.zeros_like(theta, requires_grad=False)
         self.second_moment = torch.zeros_like(theta, requires_grad=False)
-        if theta.grad is None:
-            theta.grad = torch.zeros_like(theta)
-
-    def zero_grad(self) -> None:
-        """Set the gradient to zeros, with which Adam still steps."""
-        assert self.theta.grad is not None
-        self.theta.grad.zero_()
 
     @torch.no_grad()
-    def step(self) -> None:
-        """Move the weights by θ ← θ − α m̂ / (√v̂ + ε)."""
-        assert self.theta.grad is not None
+    def step(self, gradient: Tensor) -> None:
+        """Move the weights by θ ← θ − α m̂ / (√v̂ + ε), also where the gradient is zero."""
         self.steps += 1
         torch._fused_adam_(
             [self.theta],
-            [self.theta.grad],
+            [gradient],
             [self.first_moment],
             [self.second_moment],
             [],

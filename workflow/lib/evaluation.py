@@ -6,7 +6,7 @@ from torch import Tensor
 from workflow.lib import addition
 from workflow.lib.model import Transformer
 
-CHUNK = 256
+CHUNK = 512
 """Prompts per forward pass: few enough for the activations to stay in a processor's cache."""
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from workflow.lib import addition
+from workflow.lib.adam import Adam
 from workflow.lib.evaluation import greedy_accuracy
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.model import Transformer
@@ -62,8 +63,7 @@ def train_grpo(
     """
     policy = reference.copy()
     policy.theta.requires_grad_()
-    policy.theta.grad = torch.zeros_like(policy.theta)
-    optimizer = torch.optim.Adam([policy.theta], lr=settings.learning_rate, fused=True)
+    optimizer = Adam(policy.theta, settings.learning_rate)
     prompt_stream = stream(seed, run, "rollout prompts")
     sample_stream = stream(seed, run, "rollout samples")
     order_stream = stream(seed, run, "minibatch order")
@@ -140,7 +140,9 @@ def completion_log_probs(
     Completion i answers prompts[parent[i]], of prompts [N, 7], each encoded once.
     """
     continuations = torch.cat([prompts[parent, -1:], completions[:, :-1]], dim=1)
-    logits = model.answer_logits(prompts[:, :-1], parent, continuations) / temperature
+    logits = model.answer_logits(prompts[:, :-1], parent, continuations)
+    if temperature != 1:
+        logits = logits / temperature
     return logits.log_softmax(dim=-1).gather(-1, completions[..., None]).sum(dim=(1, 2))
 
 
@@ -162,14 +164,14 @@ def clipped_loss(log_ratio: Tensor, advantages: Tensor, epsilon: float, size: in
         advantages: [B].
         size: completions to average over; those left out of the batch count as zeros.
     """
-    ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - epsilon, 1 + epsilon)
-    return -torch.minimum(ratio * advantages, clipped * advantages).sum() / size
+    # Of the clip's two bounds only 1+ε can lower the minimum if A > 0, and only 1−ε if A < 0.
+    limit = advantages + epsilon * advantages.abs()
+    return torch.minimum(log_ratio.exp() * advantages, limit).sum() / -size
 
 
 def update(
     policy: Transformer,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     rollout: Rollout,
     advantages: Tensor,
     minibatch: Tensor,
@@ -181,19 +183,27 @@ def update(
     where there are none: its moments move the weights all the same.
     """
     advantages = advantages.flatten()[minibatch]
-    matters = advantages != 0
-    optimizer.zero_grad(set_to_none=False)
-    if matters.any():
-        chosen = minibatch[matters]
-        groups, parent = torch.unique(chosen // settings.num_generations, return_inverse=True)
+    matter = advantages.nonzero().squeeze(1)
+    gradient = torch.zeros_like(policy.theta)
+    if len(matter) > 0:
+        chosen = minibatch[matter]
         log_probs = completion_log_probs(
             policy,
-            rollout.prompts[groups],
-            parent,
+            rollout.prompts,
+            chosen // settings.num_generations,
             rollout.completions.flatten(0, 1)[chosen],
             settings.temperature,
         )
         log_ratio = log_probs - rollout.log_probs.flatten()[chosen]
-        clipped_loss(log_ratio, advantages[matters], settings.epsilon, len(minibatch)).backward()
-        torch.nn.utils.clip_grad_norm_([policy.theta], settings.max_grad_norm)
-    optimizer.step()
+        loss = clipped_loss(log_ratio, advantages[matter], settings.epsilon, len(minibatch))
+        (gradient,) = torch.autograd.grad(loss, policy.theta)
+        gradient = clip_norm(gradient, settings.max_grad_norm)
+    optimizer.step(gradient)
+
+
+def clip_norm(gradient: Tensor, max_norm: float) -> Tensor:
+    """The gradient, scaled down to a norm of `max_norm` where it has a larger one.
+
+    As `torch.nn.utils.clip_grad_norm_` does it (Pascanu et al. 2013, arXiv:1211.5063).
+    """
+    return gradient * (max_norm / (gradient.norm() + 1e-6)).clamp(max=1)

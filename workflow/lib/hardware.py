@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib.util
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,12 @@ def prepare_torch(device: str) -> "torch.device":
     import torch
 
     torch.set_num_threads(1)
+    # glibc hands freed memory back to the system, and asks for it again at each step, until it has
+    # once seen a large piece (of up to 32 MiB) freed: then it keeps what it has.
+    torch.empty(31 * 2**20, dtype=torch.uint8)
+    if not uses_gpu(device):
+        return torch.device("cpu")
+    # On one CPU thread all that is used here is deterministic; on a GPU it has to be asked for.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
-    torch.set_float32_matmul_precision("highest")
-    return torch.device("cuda" if uses_gpu(device) else "cpu")
+    return torch.device("cuda")

@@ -8,12 +8,18 @@ doing what the answer does not need:
 * Block 1 sees only tokens and positions, so its queries, keys and values are computed once for each
   pair of position and token, and looked up.
 * Block 2 is evaluated in full only at the last positions, those that predict the answer.
+* Attention takes two sequences at a time, masked from each other: the matrices of one are so small
+  that calling for their product costs more than the product. When sampling, it takes all the
+  completions of a prompt, which share its keys.
 * The gradient of the whole network is derived by hand, which saves the bookkeeping of autograd.
 
 Activations are *rows* of 64 features, [t * n, 64], ordered by position first, by sequence second.
-So the last positions are the last rows, and the heads of all sequences are a strided view that a
-batched matrix product reads as it is: nothing is copied to bring heads to the front. Throughout, n
-is the number of sequences, t that of positions, and s that of the last positions, those evaluated.
+So the last positions are the last rows, sequences i and i + n / 2 together are rows of n / 2
+sequences twice as long, and the heads are a strided view that a batched matrix product reads as it
+is: nothing is copied to bring heads to the front. With shared prefixes, the prefixes' rows come
+first and the sequences' own follow, so that whatever treats each row alone sees a single matrix.
+Throughout, n is the number of sequences, t that of positions, and s that of the last positions,
+those evaluated.
 """
 
 from __future__ import annotations
@@ -38,7 +44,8 @@ HEADS = 4
 HEAD_WIDTH = WIDTH // HEADS
 SCALE = HEAD_WIDTH**-0.5
 
-WORTH_SHARING = 512  # encode prefixes separately if that saves at least so many rows
+LARGEST_GROUP = 8  # completions of a prompt that attend to it together, when sampling
+WORTH_SHARING = 192  # encode prefixes separately if that saves at least so many rows
 
 
 def _shapes() -> dict[str, tuple[int, ...]]:
@@ -81,19 +88,22 @@ def _views(flat: Tensor) -> list[Tensor]:
 
 
 class Affine(NamedTuple):
-    """Weight and bias of a linear map or of a layer norm."""
+    """Weight and bias of a linear map, of several maps of one input (stacked), or of a norm."""
 
     weight: Tensor
     bias: Tensor
+
+    def stacked(self) -> Affine:
+        """A map to k * 64 features as k maps to 64: weight [k, 64, 64], bias [k, 1, 64]."""
+        return Affine(self.weight.view(-1, WIDTH, WIDTH), self.bias.view(-1, 1, WIDTH))
 
 
 class Block(NamedTuple):
     """One Transformer block; the same structure holds its weights and their gradients."""
 
-    qkv: Affine
+    qkv: Affine  # stacked
     query: Affine
-    key: Affine
-    value: Affine
+    keys_values: Affine  # stacked
     out: Affine
     linear1: Affine
     linear2: Affine
@@ -103,7 +113,9 @@ class Block(NamedTuple):
     @classmethod
     def of(cls, qkv: Affine, *others: Affine) -> Block:
         """From the pairs of a stock layer, which stacks query, key and value."""
-        return cls(qkv, *map(Affine, qkv.weight.chunk(3), qkv.bias.chunk(3)), *others)
+        query = Affine(qkv.weight[:WIDTH], qkv.bias[:WIDTH])
+        keys_values = Affine(qkv.weight[WIDTH:], qkv.bias[WIDTH:])
+        return cls(qkv.stacked(), query, keys_values.stacked(), *others)
 
 
 class Weights(NamedTuple):
@@ -123,8 +135,8 @@ class Weights(NamedTuple):
 
 
 # Each step below comes with its backward. That takes the gradient of the step's result (`d_` and
-# the result's name) and what the step kept, adds to the weights' gradients in `grad`, and returns
-# the gradient of the step's input.
+# the result's name) and what the step kept, and returns the gradient of the step's input. Every
+# weight is used in one step only, which sets the weight's gradient in `grad`: nothing is added up.
 
 Kept = tuple[Any, ...]
 
@@ -138,9 +150,24 @@ def _linear(x: Tensor, linear: Affine) -> Tensor:
 
 
 def _linear_backward(d_y: Tensor, x: Tensor, linear: Affine, grad: Affine) -> Tensor:
-    grad.weight.addmm_(d_y.t(), x)
-    grad.bias.add_(d_y.sum(0))
+    torch.mm(d_y.t(), x, out=grad.weight)
+    torch.sum(d_y, 0, out=grad.bias)
     return torch.mm(d_y, linear.weight)
+
+
+def _stacked(x: Tensor, linear: Affine, out: Tensor) -> Tensor:
+    """The k stacked maps of x [rows, 64]: out [k, rows, 64]."""
+    weight, bias = linear
+    return torch.baddbmm(bias, x.expand(len(bias), -1, -1), weight.transpose(1, 2), out=out)
+
+
+def _stacked_backward(d_y: Tensor, x: Tensor, linear: Affine, grad: Affine) -> Tensor:
+    torch.bmm(d_y.transpose(1, 2), x.expand(len(d_y), -1, -1), out=grad.weight)
+    torch.sum(d_y, 1, keepdim=True, out=grad.bias)
+    d_x = torch.mm(d_y[0], linear.weight[0])
+    for d_part, weight in zip(d_y[1:], linear.weight[1:], strict=True):
+        d_x.addmm_(d_part, weight)
+    return d_x
 
 
 def _norm(x: Tensor, norm: Affine) -> tuple[Tensor, Kept]:
@@ -153,193 +180,252 @@ def _norm_backward(d_y: Tensor, kept: Kept, norm: Affine, grad: Affine) -> Tenso
     d_x, d_weight, d_bias = _norm_gradient(
         d_y, x, (WIDTH,), mean, inverse_std, norm.weight, norm.bias, [True, True, True]
     )
-    grad.weight.add_(d_weight)
-    grad.bias.add_(d_bias)
+    grad.weight.copy_(d_weight)
+    grad.bias.copy_(d_bias)
     return d_x
 
 
-@lru_cache
-def _causal_mask(s: int, t: int, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Minus infinity where a key comes after a query [s, t]; the queries are the last positions."""
-    return torch.full((s, t), -torch.inf, device=device, dtype=dtype).triu(t - s + 1)
-
-
 def _heads(rows: Tensor, n: int) -> Tensor:
-    """Rows as matrices [n * 4, t, 16], one for each sequence and head (a view)."""
-    return rows.view(-1, n * HEADS, HEAD_WIDTH).transpose(0, 1)
+    """Rows [..., t * n, 64] as matrices [..., n * 4, t, 16]: a view by sequence and head."""
+    return rows.view(*rows.shape[:-2], -1, n * HEADS, HEAD_WIDTH).transpose(-3, -2)
 
 
-def _rows(heads: Tensor) -> Tensor:
-    """The reverse of _heads (a copy)."""
-    return heads.transpose(0, 1).reshape(-1, WIDTH)
+@lru_cache
+def _causal_mask(s: int, t: int, pack: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Zero, or minus infinity where a query must not see a key: [s * pack, t * pack].
+
+    That is where the key is of another of the `pack` sequences, or of a later position.
+    """
+    seen = torch.ones(s, t).tril(t - s).kron(torch.eye(pack))
+    return seen.log().to(device, dtype)
 
 
-def _attention(q: Tensor, k: Tensor, v: Tensor, n: int) -> tuple[Tensor, Kept]:
-    """Causal attention of the last positions to all: q [s * n, 64], k and v [t * n, 64]."""
-    q, k, v = _heads(q, n), _heads(k, n), _heads(v, n)
-    mask = _causal_mask(q.shape[1], k.shape[1], q.device, q.dtype)
+@lru_cache
+def _group_mask(group: int, t: int, own: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """The same for `group` queries that share t keys and have `own` keys each of their own."""
+    seen = torch.cat((torch.ones(group, t), torch.eye(group).repeat(1, own)), 1)
+    return seen.log().to(device, dtype)
+
+
+def _attention(q: Tensor, kv: Tensor, n: int, out: Tensor, mask: Tensor | None = None) -> Kept:
+    """Attention of q [s * n, 64] to the keys and values kv [2, t * n, 64], into out [s * n, 64].
+
+    Without a mask [s, t], q has the last of t positions and sees none that is later.
+    """
+    if mask is None:
+        pack = 1 if n % 2 else 2
+        mask = _causal_mask(len(q) // n, kv.shape[1] // n, pack, q.device, q.dtype)
+        n //= pack
+    q, (k, v) = _heads(q, n), _heads(kv, n)
     p = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=SCALE).softmax(2)
-    return _rows(torch.bmm(p, v)), (q, k, v, p)
+    _heads(out, n).copy_(torch.bmm(p, v))
+    return q, k, v, p
 
 
-def _attention_backward(d_y: Tensor, kept: Kept) -> tuple[Tensor, Tensor, Tensor]:
+def _attention_backward(d_y: Tensor, kept: Kept, d_q: Tensor, d_kv: Tensor) -> None:
+    """Sets d_q [s * n, 64] and d_kv [2, t * n, 64]."""
     q, k, v, p = kept
-    d_y = _heads(d_y, len(p) // HEADS)
+    n = len(p) // HEADS
+    d_y = _heads(d_y, n)
     d_p = torch.bmm(d_y, v.transpose(1, 2))
     d_scores = _softmax_gradient(d_p, p, 2, p.dtype).mul_(SCALE)
-    d_q = torch.bmm(d_scores, k)
-    d_k = torch.bmm(d_scores.transpose(1, 2), q)
-    d_v = torch.bmm(p.transpose(1, 2), d_y)
-    return _rows(d_q), _rows(d_k), _rows(d_v)
+    _heads(d_q, n).copy_(torch.bmm(d_scores, k))
+    d_k, d_v = _heads(d_kv, n)
+    d_k.copy_(torch.bmm(d_scores.transpose(1, 2), q))
+    d_v.copy_(torch.bmm(p.transpose(1, 2), d_y))
 
 
-def _block(x: Tensor, q: Tensor, k: Tensor, v: Tensor, n: int, w: Block) -> tuple[Tensor, Kept]:
-    """A block from its queries, keys and values on: x and q [s * n, 64], k and v [t * n, 64]."""
-    attended, for_attention = _attention(q, k, v, n)
+def _after_attention(x: Tensor, attended: Tensor, w: Block) -> tuple[Tensor, Kept]:
+    """The rest of a block, which treats every row alone."""
     x = _linear(attended, w.out).add_(x)
     normed, for_norm = _norm(x, w.norm2)
     hidden = _linear(normed, w.linear1).relu_()
     y = _linear(hidden, w.linear2).add_(x)
-    return y, (for_attention, attended, for_norm, normed, hidden)
+    return y, (attended, for_norm, normed, hidden)
 
 
-def _block_backward(
+def _after_attention_backward(
     d_y: Tensor, kept: Kept, w: Block, grad: Block
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of x, q, k and v."""
-    for_attention, attended, for_norm, normed, hidden = kept
+) -> tuple[Tensor, Tensor]:
+    """The gradients of x and attended."""
+    attended, for_norm, normed, hidden = kept
     d_hidden = _linear_backward(d_y, hidden, w.linear2, grad.linear2)
     d_hidden = _relu_gradient(d_hidden, hidden, 0)
     d_normed = _linear_backward(d_hidden, normed, w.linear1, grad.linear1)
     d_x = _norm_backward(d_normed, for_norm, w.norm2, grad.norm2).add_(d_y)
-    d_attended = _linear_backward(d_x, attended, w.out, grad.out)
-    return d_x, *_attention_backward(d_attended, for_attention)
+    return d_x, _linear_backward(d_x, attended, w.out, grad.out)
 
 
-class Encoded(NamedTuple):
-    """What block 2 reads: x, its layer norm, keys and values; or the gradient of each."""
-
-    x: Tensor
-    normed: Tensor
-    k: Tensor
-    v: Tensor
-
-    def last(self, rows: int) -> Encoded:
-        """With x and normed, but not keys and values, only in the last rows."""
-        return Encoded(self.x[-rows:], self.normed[-rows:], self.k, self.v)
-
-    def after(self, k: Tensor, v: Tensor) -> Encoded:
-        """With the keys and values of earlier positions in front."""
-        return Encoded(self.x, self.normed, torch.cat((k, self.k)), torch.cat((v, self.v)))
+@lru_cache
+def _multiples(step: int, count: int, device: torch.device) -> Tensor:
+    """The first multiples of step, from 0."""
+    return torch.arange(0, step * count, step, device=device)
 
 
-def _select(rows: Tensor, parent: Tensor, n: int) -> Tensor:
-    """For each sequence the rows of its parent, one of n: [t * n, 64] -> [t * B, 64]."""
-    return rows.view(-1, n, WIDTH).index_select(1, parent).view(-1, WIDTH)
+def _pairs(tokens: Tensor, first: int) -> Tensor:
+    """The number of each row's pair of position and token: tokens [n, t], from position first."""
+    positions = _multiples(NUM_TOKENS, NUM_POSITIONS, tokens.device)
+    return (tokens + positions[first : first + tokens.shape[1]]).t().reshape(-1)
 
 
-def _select_backward(d_y: Tensor, parent: Tensor, n: int) -> Tensor:
-    d_y = d_y.view(-1, len(parent), WIDTH)
-    return d_y.new_zeros(len(d_y), n, WIDTH).index_add_(1, parent, d_y).view(-1, WIDTH)
+class _Batch:
+    """The rows of a batch: those of the prefixes, if sharing them is worth while, then the others.
+
+    Attributes:
+        pairs: each row's pair of position and token.
+        shared: how many rows are a prefix's.
+    """
+
+    def __init__(self, prefixes: Tensor, parent: Tensor, continuations: Tensor) -> None:
+        (self.num_prefixes, start), (self.n, count) = prefixes.shape, continuations.shape
+        self.length = start + count
+        self.shared = start * self.num_prefixes
+        if start * self.n - self.shared < WORTH_SHARING:
+            self.shared = 0
+            self.pairs = _pairs(torch.cat((prefixes.index_select(0, parent), continuations), 1), 0)
+            return
+        self.pairs = torch.cat((_pairs(prefixes, 0), _pairs(continuations, start)))
+        rows = torch.arange(len(self.pairs), device=parent.device)
+        # Where the rows of the whole sequences are: first those of their prefixes.
+        self.of_prefixes = rows[: self.shared].view(start, -1).index_select(1, parent).view(-1)
+        whole = torch.cat((self.of_prefixes, rows[self.shared :]))
+        self.of_sequences = torch.cat((whole, whole + len(rows)))
+
+    def expand(self, kv: Tensor) -> Tensor:
+        """Keys and values of whole sequences [2, t * n, 64], from those of the rows."""
+        if not self.shared:
+            return kv
+        return kv.view(-1, WIDTH).index_select(0, self.of_sequences).view(2, -1, WIDTH)
+
+    def expand_backward(self, d_expanded: Tensor, d_kv: Tensor) -> None:
+        """Adds to d_kv [2, rows, 64] in the prefixes' rows, and sets it in the others."""
+        count = len(self.of_prefixes)
+        d_kv[:, self.shared :].copy_(d_expanded[:, count:])
+        for d_rows, d_part in zip(d_kv[:, : self.shared], d_expanded[:, :count], strict=True):
+            d_rows.index_add_(0, self.of_prefixes, d_part)
+
+
+def _append(past: Tensor | None, kv: Tensor) -> Tensor:
+    return kv if past is None else torch.cat((past, kv), 1)
 
 
 class _Network:
     """The network with given weights, for sequences of at most `length` positions.
 
-    What block 1 reads is in `table`: x, query, key and value, each [length * 14, 64], with a row
-    for each pair of position and token.
+    What block 1 reads is in `table` [4, length * 14, 64]: x, query, key and value, for each pair
+    of position and token.
     """
 
     def __init__(self, w: Weights, length: int) -> None:
         self.w = w
-        x = (w.pos[:length, None] + w.emb).view(-1, WIDTH)
+        size = length * NUM_TOKENS
+        self.table = w.emb.new_empty(4, size, WIDTH)
+        x = self.table[0]
+        torch.add(w.pos[:length, None], w.emb, out=x.view(length, NUM_TOKENS, WIDTH))
         self.normed, self.for_norm = _norm(x, w.block1.norm1)
-        self.table = (x, *_linear(self.normed, w.block1.qkv).chunk(3, 1))
-        self.first_row = torch.arange(0, length * NUM_TOKENS, NUM_TOKENS, device=x.device)
+        _stacked(self.normed, w.block1.qkv, out=self.table[1:])
+        self.parts = _multiples(size, 4, x.device)[:, None]
 
-    def encode(self, tokens: Tensor, s: int) -> tuple[Encoded, Kept]:
-        """Block 1 and what block 2 makes of it, at the last s positions of tokens [n, t]."""
-        n, t = tokens.shape
-        keys = (tokens + self.first_row[:t]).t().reshape(-1)
-        queries = keys[(t - s) * n :]
-        x, q = (part.index_select(0, queries) for part in self.table[:2])
-        k, v = (part.index_select(0, keys) for part in self.table[2:])
-        y, for_block1 = _block(x, q, k, v, n, self.w.block1)
-        normed, for_norm = _norm(y, self.w.block2.norm1)
-        k, v = _linear(normed, self.w.block2.key), _linear(normed, self.w.block2.value)
-        encoded = Encoded(y, normed, k, v)
-        return encoded, (for_block1, queries, keys, for_norm, normed)
+    def lookup(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """What block 1 reads [4, rows, 64], and where it is in the table."""
+        places = (self.parts + pairs).view(-1)
+        return self.table.view(-1, WIDTH).index_select(0, places).view(4, -1, WIDTH), places
 
-    def encode_backward(self, d: Encoded, kept: Kept, grad: Weights, d_table: Tensor) -> None:
-        """Adds to the gradients of the weights and of the table [4, length * 14, 64].
-
-        Of x and normed, d has the gradients at the last positions, if any.
-        """
-        for_block1, queries, keys, for_norm, normed = kept
-        w, grad_block = self.w.block2, grad.block2
-        first = len(normed) - len(d.x)
-        d_normed = _linear_backward(d.k, normed, w.key, grad_block.key)
-        d_normed.add_(_linear_backward(d.v, normed, w.value, grad_block.value))
-        d_normed[first:].add_(d.normed)
-        d_y = _norm_backward(d_normed, for_norm, w.norm1, grad_block.norm1)
-        d_y[first:].add_(d.x)
-        d_xqkv = _block_backward(d_y, for_block1, self.w.block1, grad.block1)
-        for part, rows, d_part in zip(d_table, (queries, queries, keys, keys), d_xqkv, strict=True):
-            part.index_add_(0, rows, d_part)
-
-    def table_backward(self, d_table: Tensor, grad: Weights) -> None:
+    def lookup_backward(self, d_xqkv: Tensor, places: Tensor, grad: Weights) -> None:
         w, grad_block = self.w.block1, grad.block1
-        d_x, *d_qkv = d_table
-        d_normed = _linear_backward(torch.cat(d_qkv, 1), self.normed, w.qkv, grad_block.qkv)
-        d_x = _norm_backward(d_normed, self.for_norm, w.norm1, grad_block.norm1).add_(d_x)
+        d_table = torch.zeros_like(self.table)
+        d_table.view(-1, WIDTH).index_add_(0, places, d_xqkv.view(-1, WIDTH))
+        d_normed = _stacked_backward(d_table[1:], self.normed, w.qkv, grad_block.qkv)
+        d_x = _norm_backward(d_normed, self.for_norm, w.norm1, grad_block.norm1).add_(d_table[0])
         d_x = d_x.view(-1, NUM_TOKENS, WIDTH)
-        grad.emb.add_(d_x.sum(0))
-        grad.pos[: len(d_x)].add_(d_x.sum(1))
+        torch.sum(d_x, 0, out=grad.emb)
+        torch.sum(d_x, 1, out=grad.pos[: len(d_x)])
+        grad.pos[len(d_x) :].zero_()
 
-    def predict(self, encoded: Encoded, n: int) -> tuple[Tensor, Kept]:
-        """Block 2 and the head where x and normed are given: logits [s * n, 13]."""
-        x, normed, k, v = encoded
-        q = _linear(normed, self.w.block2.query)
-        y, for_block2 = _block(x, q, k, v, n, self.w.block2)
-        return _linear(y, self.w.head), (for_block2, normed, y)
+    def keys_values(self, y: Tensor) -> tuple[Tensor, Tensor, Kept]:
+        """Block 2's layer norm of y, and its keys and values [2, rows, 64]."""
+        normed, for_norm = _norm(y, self.w.block2.norm1)
+        kv = _stacked(normed, self.w.block2.keys_values, out=y.new_empty(2, *y.shape))
+        return normed, kv, for_norm
 
-    def predict_backward(self, d_logits: Tensor, kept: Kept, grad: Weights) -> Encoded:
-        for_block2, normed, y = kept
-        w, grad_block = self.w.block2, grad.block2
-        d_y = _linear_backward(d_logits, y, self.w.head, grad.head)
-        d_x, d_q, d_k, d_v = _block_backward(d_y, for_block2, w, grad_block)
-        d_normed = _linear_backward(d_q, normed, w.query, grad_block.query)
-        return Encoded(d_x, d_normed, d_k, d_v)
-
-    def answers(
-        self, prefixes: Tensor, parent: Tensor, continuations: Tensor
-    ) -> tuple[Tensor, Kept]:
-        """Logits [3 * B, 13]."""
-        (num_prefixes, length), (n, s) = prefixes.shape, continuations.shape
-        tokens = torch.cat((prefixes.index_select(0, parent), continuations), 1)
-        shared = length * (n - num_prefixes) >= WORTH_SHARING
-        encoded, for_sequences = self.encode(tokens, s if shared else length + s)
-        for_prefixes = None
+    def answers(self, batch: _Batch) -> tuple[Tensor, Kept]:
+        """Logits [3 * n, 13] at the last three positions."""
+        n, shared, w = batch.n, batch.shared, self.w
+        xqkv, places = self.lookup(batch.pairs)
+        x, q, kv = xqkv[0], xqkv[1], xqkv[2:]
+        attended = torch.empty_like(x)
+        attention0 = None
         if shared:
-            of_prefixes, for_prefixes = self.encode(prefixes, length)
-            k, v = (_select(part, parent, num_prefixes) for part in of_prefixes[2:])
-            encoded = encoded.after(k, v)
-        logits, for_answers = self.predict(encoded.last(ANSWER_LENGTH * n), n)
-        return logits, (for_sequences, for_prefixes, for_answers, parent, num_prefixes)
+            attention0 = _attention(
+                q[:shared], kv[:, :shared], batch.num_prefixes, attended[:shared]
+            )
+        attention1 = _attention(q[shared:], batch.expand(kv), n, attended[shared:])
+        y, rest1 = _after_attention(x, attended, w.block1)
 
-    def answers_backward(self, d_logits: Tensor, kept: Kept, grad: Weights) -> None:
-        for_sequences, for_prefixes, for_answers, parent, num_prefixes = kept
-        d_table = d_logits.new_zeros((len(self.table), *self.table[0].shape))
-        d = self.predict_backward(d_logits, for_answers, grad)
-        if for_prefixes:
-            own = len(for_sequences[-1])  # the rows that are not a prefix's
-            d_k, d_v = (_select_backward(part[:-own], parent, num_prefixes) for part in d[2:])
-            nothing = d_k[:0]
-            d_prefixes = Encoded(nothing, nothing, d_k, d_v)
-            self.encode_backward(d_prefixes, for_prefixes, grad, d_table)
-            d = Encoded(d.x, d.normed, d.k[-own:], d.v[-own:])
-        self.encode_backward(d, for_sequences, grad, d_table)
-        self.table_backward(d_table, grad)
+        normed, kv, for_norm = self.keys_values(y)
+        first = len(y) - ANSWER_LENGTH * n
+        q = _linear(normed[first:], w.block2.query)
+        attended = torch.empty_like(q)
+        attention2 = _attention(q, batch.expand(kv), n, attended)
+        z, rest2 = _after_attention(y[first:], attended, w.block2)
+        kept = places, attention0, attention1, rest1, normed, for_norm, attention2, rest2, z
+        return _linear(z, w.head), kept
+
+    def answers_backward(self, d_logits: Tensor, batch: _Batch, kept: Kept, grad: Weights) -> None:
+        places, attention0, attention1, rest1, normed, for_norm, attention2, rest2, z = kept
+        shared, w = batch.shared, self.w
+        first = len(normed) - len(z)
+        d_z = _linear_backward(d_logits, z, w.head, grad.head)
+        d_x, d_attended = _after_attention_backward(d_z, rest2, w.block2, grad.block2)
+        d_q = torch.empty_like(d_x)
+        d_kv = d_x.new_empty(2, batch.length * batch.n, WIDTH)
+        _attention_backward(d_attended, attention2, d_q, d_kv)
+        if shared:
+            d_expanded, d_kv = d_kv, d_kv.new_empty(2, *normed.shape)
+            d_kv[:, :shared].zero_()
+            batch.expand_backward(d_expanded, d_kv)
+        d_normed = _stacked_backward(d_kv, normed, w.block2.keys_values, grad.block2.keys_values)
+        d_normed[first:].add_(
+            _linear_backward(d_q, normed[first:], w.block2.query, grad.block2.query)
+        )
+        d_y = _norm_backward(d_normed, for_norm, w.block2.norm1, grad.block2.norm1)
+        d_y[first:].add_(d_x)
+
+        d_x, d_attended = _after_attention_backward(d_y, rest1, w.block1, grad.block1)
+        d_xqkv = d_x.new_empty(4, *d_x.shape)
+        d_xqkv[0] = d_x
+        d_q, d_kv = d_xqkv[1], d_xqkv[2:]
+        if attention0:
+            d_expanded = d_x.new_empty(2, batch.length * batch.n, WIDTH)
+            _attention_backward(d_attended[shared:], attention1, d_q[shared:], d_expanded)
+            _attention_backward(d_attended[:shared], attention0, d_q[:shared], d_kv[:, :shared])
+            batch.expand_backward(d_expanded, d_kv)
+        else:
+            _attention_backward(d_attended, attention1, d_q, d_kv)
+        self.lookup_backward(d_xqkv, places, grad)
+
+    def extend(
+        self, pairs: Tensor, n: int, past: Kept = (None, None), mask: Tensor | None = None
+    ) -> tuple[Tensor, Kept]:
+        """Logits after n prompts [n, 13]; or with past and mask, after each row that follows them.
+
+        Also the keys and values of both blocks: the past of the next rows.
+        """
+        w = self.w
+        xqkv, _ = self.lookup(pairs)
+        x, q, kv1 = xqkv[0], xqkv[1], _append(past[0], xqkv[2:])
+        attended = torch.empty_like(x)
+        _attention(q, kv1, n, attended, mask)
+        y, _ = _after_attention(x, attended, w.block1)
+        normed, kv2, _ = self.keys_values(y)
+        kv2 = _append(past[1], kv2)
+        if mask is None:
+            y, normed = y[-n:], normed[-n:]
+        q = _linear(normed, w.block2.query)
+        attended = torch.empty_like(q)
+        _attention(q, kv2, n, attended, mask)
+        z, _ = _after_attention(y, attended, w.block2)
+        return _linear(z, w.head), (kv1, kv2)
 
 
 class _AnswerLogits(torch.autograd.Function):
@@ -349,7 +435,7 @@ class _AnswerLogits(torch.autograd.Function):
     def forward(ctx: Any, theta: Tensor, model: Transformer, *inputs: Tensor) -> Tensor:
         ctx.save_for_backward(theta)
         ctx.model = model
-        logits, ctx.network, ctx.kept = model._answers(*inputs)
+        logits, ctx.kept = model._answers(*inputs)
         return logits
 
     @staticmethod
@@ -357,9 +443,9 @@ class _AnswerLogits(torch.autograd.Function):
     def backward(ctx: Any, *d_logits: Tensor) -> tuple[Tensor | None, ...]:
         _ = ctx.saved_tensors  # an error if the weights have changed since
         d_rows = d_logits[0].transpose(0, 1).reshape(-1, NUM_CLASSES)
+        network, batch, kept = ctx.kept
         gradient, parts = ctx.model._gradient
-        gradient.zero_()
-        ctx.network.answers_backward(d_rows, ctx.kept, parts)
+        network.answers_backward(d_rows, batch, kept, parts)
         return gradient.clone(), None, None, None, None
 
 
@@ -380,13 +466,15 @@ class Transformer:
 
     def _answers(
         self, prefixes: Tensor, parent: Tensor, continuations: Tensor
-    ) -> tuple[Tensor, _Network, Kept]:
-        network = _Network(self._weights, prefixes.shape[1] + continuations.shape[1])
-        logits, kept = network.answers(prefixes, parent, continuations)
-        return logits.view(ANSWER_LENGTH, -1, NUM_CLASSES).transpose(0, 1), network, kept
+    ) -> tuple[Tensor, Kept]:
+        batch = _Batch(prefixes, parent, continuations)
+        network = _Network(self._weights, batch.length)
+        logits, kept = network.answers(batch)
+        logits = logits.view(ANSWER_LENGTH, -1, NUM_CLASSES).transpose(0, 1)
+        return logits, (network, batch, kept)
 
     @classmethod
-    def initial(cls, seed: int) -> Transformer:
+    def initial(cls, seed: int, device: torch.device | str = "cpu") -> Transformer:
         """The weights with which PyTorch's stock modules start."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -399,7 +487,7 @@ class Transformer:
             modules = (*embeddings, encoder, nn.Linear(WIDTH, NUM_CLASSES))
         names = ("emb", "pos", "encoder", "head")
         stock = nn.ModuleDict(dict(zip(names, modules, strict=True)))
-        return cls.from_state_dict(stock.state_dict())
+        return cls.from_state_dict(stock.state_dict(), device)
 
     @classmethod
     def from_state_dict(
@@ -446,28 +534,30 @@ class Transformer:
         """Completions [N, G, 3] of prompts [N, 7] and their log-probabilities [N, G].
 
         Each of uniforms [N, G, 3], in [0, 1), decides one digit, through the inverse of the
-        cumulative distribution function. The prompt is encoded once for its G completions.
+        cumulative distribution function.
         """
-        (num_prompts, prompt_length), repeats = prompts.shape, uniforms.shape[1]
-        network = _Network(self._weights, prompt_length + ANSWER_LENGTH - 1)
-        encoded, _ = network.encode(prompts, prompt_length)
-        logits, _ = network.predict(encoded.last(num_prompts), num_prompts)
+        (num_prompts, length), repeats = prompts.shape, uniforms.shape[1]
+        # Each group of completions shares a prompt that is encoded once.
+        group = math.gcd(repeats, LARGEST_GROUP)
+        prompts = prompts.repeat_interleave(repeats // group, 0)
+        n = len(prompts)
+        network = _Network(self._weights, length + ANSWER_LENGTH - 1)
+        logits, past = network.extend(_pairs(prompts, 0), n)
 
-        # From here on each prompt stands for `repeats` sequences.
-        n = num_prompts * repeats
-        parent = torch.arange(num_prompts, device=prompts.device).repeat_interleave(repeats)
-        k, v = (_select(part, parent, num_prompts) for part in encoded[2:])
-        tokens, logits = prompts.index_select(0, parent), logits.index_select(0, parent)
+        # Rows from here on: a completion of each prompt, then the next completion of each.
+        logits = logits.repeat(group, 1)
         log_probs = torch.zeros_like(logits[:, :1])
-        for step, uniform in enumerate(uniforms.reshape(n, ANSWER_LENGTH).split(1, 1)):
+        tokens: list[Tensor] = []
+        for step, uniform in enumerate(uniforms.reshape(n, group, -1).permute(2, 1, 0)):
             if step > 0:
-                encoded = network.encode(tokens, 1)[0].after(k, v)
-                logits, _ = network.predict(encoded, n)
-                k, v = encoded[2:]
-            log_p = torch.log_softmax(logits / temperature, 1)
+                pairs = _pairs(tokens[-1], length + step - 1)
+                mask = _group_mask(group, length, step, logits.device, logits.dtype)
+                logits, past = network.extend(pairs, n, past, mask)
+            log_p = torch.log_softmax(logits if temperature == 1 else logits / temperature, 1)
             cdf = log_p.exp().cumsum(1)
             # Rounding may leave the cdf's end off 1; a uniform scaled by it stays below it.
-            token = (cdf <= uniform * cdf[:, -1:]).sum(1, keepdim=True)
-            log_probs += log_p.gather(1, token)
-            tokens = torch.cat((tokens, token), 1)
-        return tokens[:, prompt_length:].view(uniforms.shape), log_probs.view(num_prompts, repeats)
+            tokens.append((cdf <= uniform.reshape(-1, 1) * cdf[:, -1:]).sum(1, keepdim=True))
+            log_probs += log_p.gather(1, tokens[-1])
+        completions = torch.cat(tokens, 1).view(group, n, -1).transpose(0, 1).contiguous()
+        log_probs = log_probs.view(group, n).t().contiguous()
+        return completions.view(uniforms.shape), log_probs.view(num_prompts, repeats)

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from workflow.lib import addition
+from workflow.lib.adam import Adam
 from workflow.lib.evaluation import greedy_accuracy, sampled_accuracy, teacher_forced_logits
 from workflow.lib.model import Transformer
 from workflow.lib.randomness import operands, stream, torch_seed, uniforms
@@ -42,18 +43,17 @@ def train_sft(
         q: probability that the teacher gives the true sum.
         on_step: called after each step with its number, from 1, and its loss.
     """
-    model = Transformer.initial(torch_seed(stream(seed, run, "initial weights")))
+    model = Transformer.initial(torch_seed(stream(seed, run, "initial weights")), device)
     model.theta.requires_grad_()
-    optimizer = torch.optim.Adam([model.theta], lr=settings.learning_rate, fused=True)
+    optimizer = Adam(model.theta, settings.learning_rate)
     prompts = stream(seed, run, "SFT prompts")
     teacher = stream(seed, run, "SFT teacher")
     for step in range(1, settings.steps + 1):
         a, b = operands(prompts, settings.batch_size, device)
         answers = teacher_answers(a, b, q, uniforms(teacher, (settings.batch_size,), device))
-        optimizer.zero_grad()
         loss = answer_loss(model, a, b, answers)
-        loss.backward()
-        optimizer.step()
+        (gradient,) = torch.autograd.grad(loss, model.theta)
+        optimizer.step(gradient)
         on_step(step, loss)
     return model
 
