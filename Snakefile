@@ -1,6 +1,6 @@
 # GRPO with a verifiable reward corrects a teacher's systematic error: the whole study.
-# Train flawed models and correct them (train), draw what happened (figures), and decide what was
-# claimed of it (claims).
+# Train flawed models and correct them (train), draw what happened (figures), decide what was
+# claimed of it (claims), and tell what made what (provenance, report).
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"
@@ -11,6 +11,13 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/report.smk"
+
+
+report: Path(FRONT_PAGE).absolute()
+
+
+refuse_missing_results()
 
 
 rule all:
@@ -18,6 +25,7 @@ rule all:
     input:
         study_results(),
         "results/manifest.json",
+        report_pages(),
     message:
         "All results are there"
 

@@ -1,6 +1,7 @@
 """The pipeline as a user meets it: a study from nothing, and what is said where it cannot be."""
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -85,6 +86,31 @@ class TestFinishedStudy:
                 finished.path / f"results/benchmarks/{job}/seed1.tsv", sep="\t", na_values="-"
             )
             assert table["s"].item() > 0
+
+    def test_the_manifest_lists_every_result_and_what_made_it(self, finished: Project) -> None:
+        manifest = json.loads((finished.path / "results/manifest.json").read_text())
+        checksums = {
+            f"results/{name}": hashlib.sha256(content).hexdigest()
+            for name, content in finished.results().items()
+        }
+        assert manifest["sha256"] == checksums
+        assert manifest["study"]["seeds"] == list(SEEDS)
+        assert manifest["study"]["experiments"]["long"]["grpo"]["iterations"] == 8
+        assert {"commit", "uncommitted_changes"} <= manifest.keys()
+        [training] = [machine for machine in manifest["machines"] if "torch" in machine]
+        assert training["torch"] == torch.__version__ and training["torch_threads"] == 1
+        assert training["cpu"]
+        assert any(software.get("torch") == "2.13.0" for software in manifest["software"])
+        assert any(entry.startswith("workflow/lib/grpo.py@") for entry in manifest["code"])
+
+    def test_each_result_has_a_record_and_its_code_is_kept(self, finished: Project) -> None:
+        records = finished.path / "results/records"
+        record = json.loads((records / "grpo/weak/seed1.json").read_text())
+        assert record["settings"]["iterations"] == 6
+        assert any(entry.startswith("workflow/scripts/grpo.py@") for entry in record["code"])
+        for entry in record["code"]:
+            source = finished.path / entry.partition("@")[0]
+            assert (records / "code" / entry).read_text() == source.read_text()
 
     def test_nothing_is_left_half_written(self, finished: Project) -> None:
         assert not list(finished.path.rglob("*.part"))

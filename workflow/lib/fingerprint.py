@@ -1,8 +1,9 @@
-"""Code compared by what it means."""
+"""Code compared by what it means; settings, by what they say."""
 
 import ast
 import functools
 import hashlib
+import json
 from pathlib import Path
 
 
@@ -39,3 +40,9 @@ def _is_idle(statement: object) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def digest(value: object) -> str:
+    """Twelve hex digits of a value made of lists, mappings, text and numbers."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

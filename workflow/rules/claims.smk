@@ -5,7 +5,12 @@ rule check_claims:
     input:
         **claim_inputs(),
     output:
-        table="results/claims.csv",
+        table=in_report(
+            "results/claims.csv",
+            "Claims",
+            caption="../report/claims.rst",
+            labels={"page": "The same as a table (CSV)"},
+        ),
         record="results/records/claims.json",
     log:
         "results/logs/claims.log",

@@ -1,15 +1,24 @@
 # What the rules share: the validated study, and where its results lie.
 
 import csv
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import yaml
 
+from workflow.lib.fingerprint import digest
 from workflow.lib.hardware import uses_gpu
 from workflow.lib.provenance import code_of, keep_sources, software
-from workflow.lib.study import CHAPTER_EXPERIMENTS, deviations, format_q, read_study
+from workflow.lib.study import (
+    CHAPTER_EXPERIMENTS,
+    FIGURE_EXPERIMENTS,
+    deviations,
+    format_q,
+    read_study,
+)
 
+FRONT_PAGE = "results/report/workflow.rst"
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
 
 try:
@@ -70,6 +79,17 @@ def claim_inputs():
     return inputs
 
 
+def figure_settings(figure):
+    """The settings of all that a figure shows."""
+    names = [name for name in FIGURE_EXPERIMENTS[figure] if name in study.experiments]
+    return {
+        "seeds": study.seeds,
+        "sft": asdict(study.sft),
+        "eval_prompts": study.eval_prompts,
+        **{name: asdict(study.experiments[name]) for name in names},
+    }
+
+
 def study_results():
     """Every result of the study, but for what tells of the others."""
     names = list(study.experiments)
@@ -92,6 +112,93 @@ def study_records():
         str(Path("results/records", *Path(file).parts[1:]).with_suffix(".json"))
         for file in checkpoints + others
     ]
+
+
+def report_inputs():
+    """The metrics that the figures' captions quote."""
+    drawn = {name for figure in study.figures for name in FIGURE_EXPERIMENTS[figure]}
+    return {
+        **{f"grpo_{name}": grpo_metrics(name) for name in sorted(drawn)},
+        **{f"sft_{name}": sft_metrics(name) for name in sorted(drawn)},
+    }
+
+
+def report_pages():
+    """The pages and captions that the report is made of."""
+    return [
+        FRONT_PAGE,
+        "results/report/claims.html",
+        "results/report/provenance.html",
+        *[caption_of(figure) for figure in study.figures],
+    ]
+
+
+def report_templates():
+    """`file@fingerprint` of the report's words, since they are read when the pages are made."""
+    folder = Path(workflow.basedir) / "workflow/report"
+    return [
+        f"workflow/report/{file.name}@{digest(file.read_text(encoding='utf-8'))}"
+        for file in sorted(folder.iterdir())
+    ]
+
+
+def caption_of(figure):
+    """The caption of a figure, as the rule `report_pages` makes it."""
+    return f"results/report/{figure}.rst"
+
+
+def in_report(file, category, subcategory=None, caption=None, labels=None):
+    """A result that the report shows; `caption` is a path beside the rules, or an absolute one."""
+
+    def checked_category(wildcards):
+        # Snakemake asks for a category only while it makes a report.
+        refuse_stale_results()
+        return category
+
+    return report(
+        file,
+        category=checked_category,
+        subcategory=subcategory,
+        caption=caption,
+        labels=labels,
+    )
+
+
+def figure_in_report(figure, number, shows):
+    """A figure with its caption."""
+    return in_report(
+        f"results/figures/{figure}.pdf",
+        "Figures",
+        caption=str(Path(caption_of(figure)).absolute()),
+        labels={"figure": number, "shows": shows},
+    )
+
+
+def refuse_missing_results():
+    """End a report that was asked for before the results are there."""
+    asked = any(word.split("=")[0] == "--report" for word in sys.argv)
+    wanted = [*study_results(), "results/manifest.json", *report_pages()]
+    missing = [file for file in wanted if not Path(file).exists()]
+    if asked and "--report-after-run" not in sys.argv and missing:
+        refuse_report("do not exist yet", missing)
+
+
+def refuse_stale_results():
+    """End a report whose results are not what the code and the settings would make now."""
+    stale = [file for job in workflow.dag.needrun_jobs() for file in job.output]
+    if stale:
+        refuse_report("are not what the code and the settings would make now", stale)
+
+
+def refuse_report(why, files):
+    """End with one message that names results and says what to do."""
+    results = [file for file in sorted(files) if "/records/" not in file]
+    more = [f"{len(results) - 6} more"] if len(results) > 6 else []
+    raise SystemExit(
+        f"No report, since these results {why}: {', '.join(results[:6] + more)}. "
+        "Run `snakemake` first (`snakemake --dry-run` tells what it would do, and why), "
+        "or let one command do both: `snakemake --report report.html --report-after-run`."
+    )
 
 
 def print_verdicts():

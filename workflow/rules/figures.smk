@@ -6,7 +6,9 @@ rule plot_fig1:
         weak=lambda wildcards: grpo_metrics("weak"),
         sft=lambda wildcards: sft_metrics("weak"),
     output:
-        figure="results/figures/fig1_rlvr_overturns.pdf",
+        figure=figure_in_report(
+            "fig1_rlvr_overturns", "1", "The reward overturns the error"
+        ),
         record="results/records/figures/fig1_rlvr_overturns.json",
     log:
         "results/logs/figures/fig1_rlvr_overturns.log",
@@ -18,6 +20,7 @@ rule plot_fig1:
         runtime=5,
     params:
         seeds=study.seeds,
+        settings=figure_settings("fig1_rlvr_overturns"),
         code=code_of("plot_fig1"),
         software=software("matplotlib", "numpy", "pandas"),
     message:
@@ -30,7 +33,9 @@ rule plot_fig2:
     input:
         long=lambda wildcards: grpo_metrics("long"),
     output:
-        figure="results/figures/fig2_unhackable_reward.pdf",
+        figure=figure_in_report(
+            "fig2_unhackable_reward", "2", "Nothing collapses without an anchor"
+        ),
         record="results/records/figures/fig2_unhackable_reward.json",
     log:
         "results/logs/figures/fig2_unhackable_reward.log",
@@ -42,6 +47,7 @@ rule plot_fig2:
         runtime=5,
     params:
         seeds=study.seeds,
+        settings=figure_settings("fig2_unhackable_reward"),
         code=code_of("plot_fig2"),
         software=software("matplotlib", "numpy", "pandas"),
     message:
@@ -55,7 +61,7 @@ rule plot_fig3:
         weak=lambda wildcards: grpo_metrics("weak"),
         cold=lambda wildcards: grpo_metrics("cold"),
     output:
-        figure="results/figures/fig3_cold_start.pdf",
+        figure=figure_in_report("fig3_cold_start", "3", "A cold start learns nothing"),
         record="results/records/figures/fig3_cold_start.json",
     log:
         "results/logs/figures/fig3_cold_start.log",
@@ -67,6 +73,7 @@ rule plot_fig3:
         runtime=5,
     params:
         seeds=study.seeds,
+        settings=figure_settings("fig3_cold_start"),
         code=code_of("plot_fig3"),
         software=software("matplotlib", "numpy", "pandas"),
     message:

@@ -4,7 +4,13 @@
 rule train_sft:
     output:
         checkpoint="results/sft/q{q}/seed{seed}.pt",
-        metrics="results/sft/q{q}/seed{seed}.csv",
+        metrics=in_report(
+            "results/sft/q{q}/seed{seed}.csv",
+            "Metrics",
+            "SFT, q = {q}",
+            caption="../report/sft.rst",
+            labels={"seed": "{seed}"},
+        ),
         prompts="results/sft/q{q}/prompts/seed{seed}.csv",
         record="results/records/sft/q{q}/seed{seed}.json",
     log:
@@ -36,7 +42,13 @@ rule grpo:
     input:
         checkpoint=lambda wildcards: checkpoint_of(wildcards.experiment, wildcards.seed),
     output:
-        metrics="results/grpo/{experiment}/seed{seed}.csv",
+        metrics=in_report(
+            "results/grpo/{experiment}/seed{seed}.csv",
+            "Metrics",
+            "GRPO, {experiment}",
+            caption="../report/grpo.rst",
+            labels={"seed": "{seed}"},
+        ),
         record="results/records/grpo/{experiment}/seed{seed}.json",
     log:
         "results/logs/grpo/{experiment}/seed{seed}.log",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workflow.lib.figures import save, unhackable_reward
 from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
@@ -19,7 +20,13 @@ def main() -> None:
         read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
     )
     with whole_file(snakemake.output.figure) as beside:
-        save(figure, beside, "An unhackable reward: nothing collapses")
+        save(
+            figure,
+            beside,
+            "An unhackable reward: nothing collapses",
+            Subject=f"settings {digest(snakemake.params.settings)}",
+            Keywords=f"code {digest(snakemake.params.code)}",
+        )
 
 
 with job(
@@ -27,6 +34,6 @@ with job(
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
-    snakemake.params.seeds,
+    snakemake.params.settings,
 ):
     main()

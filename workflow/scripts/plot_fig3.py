@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workflow.lib.figures import cold_start, save
 from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
@@ -21,7 +22,13 @@ def main() -> None:
         cold=read_seeds(snakemake.input.cold, seeds, GRPO_COLUMNS),
     )
     with whole_file(snakemake.output.figure) as beside:
-        save(figure, beside, "Cold start: all-same groups carry no gradient")
+        save(
+            figure,
+            beside,
+            "Cold start: all-same groups carry no gradient",
+            Subject=f"settings {digest(snakemake.params.settings)}",
+            Keywords=f"code {digest(snakemake.params.code)}",
+        )
 
 
 with job(
@@ -29,6 +36,6 @@ with job(
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
-    snakemake.params.seeds,
+    snakemake.params.settings,
 ):
     main()
