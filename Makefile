@@ -5,14 +5,14 @@ SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
 CHECKED := workflow tests
 
 .DEFAULT_GOAL := figures
-.PHONY: figures test unit lint reproduce verify benchmark benchmark-quick lock config-reference clean help
+.PHONY: figures test unit lint reproduce report verify benchmark benchmark-quick lock config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
 
 test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint
-	$(BIN)/pytest -n 2 --dist loadgroup tests
+	$(BIN)/pytest -n 2 tests
 
 unit: .venv/ready  ## run the quick tests only
 	$(BIN)/pytest -n 2 tests/unit
@@ -27,6 +27,9 @@ lint: .venv/ready  ## check style, types and the Snakefile
 reproduce: .venv/ready  ## run the full study and fail unless every claim of the chapter holds
 	$(SNAKEMAKE)
 	$(BIN)/python -m workflow.tools.require_claims results
+
+report: .venv/ready  ## write report.html, which shows where every figure came from
+	$(SNAKEMAKE) --report report.html
 
 verify: .venv/ready  ## compare the finished run with the reference run
 	$(BIN)/python -m workflow.tools.verify results reference

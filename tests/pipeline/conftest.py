@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ["Snakefile", "config", "envs", "profiles", "workflow"]
@@ -77,8 +78,18 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy on which the smoke study has run. Do not change it: copy it."""
-    project = new_project(tmp_path_factory.mktemp("finished") / "project")
-    done = project.snakemake()
-    assert done.returncode == 0, done.stdout + done.stderr
+    """A copy on which the smoke study has run. Do not change it: copy it.
+
+    The test processes of one run share it: the first that comes runs it, the others wait.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    project = Project(folder / "finished")
+    with FileLock(folder / "finished.lock"):
+        if not project.path.exists():
+            new_project(project.path)
+            done = project.snakemake()
+            (folder / "finished.txt").write_text(f"{done.returncode} {done.stdout}{done.stderr}")
+    result = (folder / "finished.txt").read_text()
+    assert result.startswith("0 "), result
     return project

@@ -16,9 +16,8 @@ from matplotlib import image
 
 from tests.pipeline.browser import CHROMIUM, Page, chromium
 from tests.pipeline.conftest import Project
+from tests.pipeline.test_reruns import planned
 from workflow.lib.fingerprint import digest
-
-pytestmark = pytest.mark.xdist_group("finished")
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium here (Debian's package is called chromium)"
@@ -233,3 +232,14 @@ def test_a_comment_does_not_hinder_the_report(finished: Project, tmp_path: Path)
         file.write_text(file.read_text() + "\n# The end.\n")
     done = project.snakemake("--report", "report.html")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_other_words_make_only_the_pages_anew(finished: Project, tmp_path: Path) -> None:
+    project = finished.copy(tmp_path / "project")
+    caption = project.path / "workflow/report/fig1_rlvr_overturns.rst"
+    caption.write_text(caption.read_text() + "\nOne more sentence.\n")
+    assert planned(project) == {"report"}
+    caption.write_text(caption.read_text() + "\nAnd $another.\n")
+    done = project.snakemake()
+    assert done.returncode != 0
+    assert "another" in done.stdout + done.stderr

@@ -15,8 +15,6 @@ import yaml
 
 from tests.pipeline.conftest import Project
 
-pytestmark = pytest.mark.xdist_group("finished")
-
 SEEDS = (1, 2)
 SFT = {f"sft q{q} {seed}" for q in ("0.3", "0") for seed in SEEDS}
 GRPO = {f"grpo {name} {seed}" for name in ("weak", "long", "cold") for seed in SEEDS}
@@ -197,7 +195,9 @@ def test_the_plan_names_the_file_that_changed(finished: Project, tmp_path: Path)
     project = finished.copy(tmp_path / "project")
     file = project.path / "workflow/lib/grpo.py"
     before = file.stat()
-    replace("workflow/lib/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon")(project.path)
+    replace("workflow/lib/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon")(
+        project.path
+    )
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = project.snakemake("--dry-run")
     reasons = [line for line in done.stdout.splitlines() if "workflow/lib/grpo.py@" in line]

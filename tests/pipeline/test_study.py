@@ -19,7 +19,6 @@ from tests.pipeline.conftest import ROOT, Project
 SEEDS = (1, 2)
 
 
-@pytest.mark.xdist_group("finished")
 class TestFinishedStudy:
     """What a study from nothing leaves behind."""
 

@@ -133,7 +133,7 @@ SPOILED = {
     ),
     "a weak run that never learns": (
         spoil("grpo_weak", "accuracy_carry", 0.02),
-        {"overturn"},
+        {"overturn", "fast"},
     ),
     "weak runs that never learn": (
         spoil_all("grpo_weak", "accuracy_carry", 0.02),
@@ -143,13 +143,14 @@ SPOILED = {
         spoil_all("grpo_weak", "accuracy_carry", rise(300, 0.02, 1.0, 40)),
         {"fast"},
     ),
-    "a weak run that stalls": (spoil("grpo_weak", "accuracy", 0.93), {"overturn"}),
+    "a weak run that stalls": (spoil("grpo_weak", "accuracy", 0.85), {"overturn"}),
+    "weak runs that stall": (spoil_all("grpo_weak", "accuracy", 0.95), {"overturn"}),
     "a long run that collapses": (
         spoil("grpo_long", "accuracy", collapse(600, 0.999, 0.3, 450)),
         {"stable"},
     ),
     "a long run that stumbles once": (
-        spoil("grpo_long", "accuracy", np.where(np.arange(121) == 100, 0.9, 0.999)),
+        spoil("grpo_long", "accuracy", np.where(np.arange(121) == 100, 0.85, 0.999)),
         {"stable"},
     ),
     "a KL that keeps growing": (

@@ -103,7 +103,10 @@ def overturned(results: Results) -> Finding:
     carry = _each(results, lambda seed: seed["grpo_weak"].accuracy_carry.iloc[-1])
     return Finding(
         f"overall {_list(accuracy)}; carry {_list(carry)}",
-        _all_within(accuracy, 0.97, 1) and _all_within(carry, 0.97, 1),
+        all(
+            _all_within(values, 0.90, 1) and _mean_within(values, 0.97, 1)
+            for values in (accuracy, carry)
+        ),
     )
 
 
@@ -111,11 +114,11 @@ def fast(results: Results) -> Finding:
     """The claim `fast`."""
     reached = _each(results, lambda seed: _first(seed["grpo_weak"], "accuracy_carry", 0.9))
     middle = float(np.median(list(reached.values())))
-    slow = [seed for seed, iteration in reached.items() if not iteration <= 20]
-    aside = f"; later than 20: seed {', '.join(map(str, slow))}" if slow else ""
+    slow = [str(seed) for seed, iteration in reached.items() if iteration > 20]
+    aside = f"; not by 20: seed {', '.join(slow)}" if slow else ""
     return Finding(
         f"carry accuracy 0.9 first at iteration {_list(reached, 0)}; median {middle:.0f}{aside}",
-        middle <= 30,
+        _all_within(reached, 0, 100) and (len(reached) < 3 or middle <= 25),
     )
 
 
@@ -136,8 +139,9 @@ def stable(results: Results) -> Finding:
         f"accuracy over the last 300 {_list(late)}, never below {_list(lowest)}; "
         f"KL over the last 200 {_list(kl, 2)}, at most {_list(highest, 2)}, "
         f"of the 200 before {_list(drift, 2)}",
-        _all_within(late, 0.98, 1)
-        and _all_within(lowest, 0.95, 1)
+        _all_within(late, 0.92, 1)
+        and _mean_within(late, 0.97, 1)
+        and _all_within(lowest, 0.90, 1)
         and _all_within(kl, 0.4, 2.5)
         and _all_within(drift, 0.7, 1.3),
     )
@@ -166,7 +170,8 @@ def zero_signal(results: Results) -> Finding:
         f"cold, mean {_list(of_cold)}; weak, first {_list(first)}, last 50 {_list(last)}",
         _all_within(of_cold, 0.97, 1)
         and _all_within(first, 0.1, 0.7)
-        and _all_within(last, 0.85, 1),
+        and _all_within(last, 0.70, 1)
+        and _mean_within(last, 0.85, 1),
     )
 
 
@@ -259,14 +264,16 @@ CLAIMS = [
     Claim(
         "overturn",
         "GRPO lifts overall and carry accuracy to 1.00",
-        "both 1.00 for each seed. Each seed: both at least 0.97 at the end",
+        "both 1.00 for each seed. Each seed: both at least 0.90 at the end; "
+        "three seeds or more: their means at least 0.97",
         ("grpo_weak",),
         overturned,
     ),
     Claim(
         "fast",
         "It takes about 20 iterations",
-        "a curve, no number. The median seed reaches a carry accuracy of 0.9 by iteration 30",
+        "a curve, no number. Each seed: carry accuracy 0.9 by iteration 100; "
+        "three seeds or more: the median one by 25",
         ("grpo_weak",),
         fast,
     ),
@@ -274,8 +281,9 @@ CLAIMS = [
         "stable",
         "β = 0 for 600 iterations: accuracy stays at the top, KL settles at about 1 nat",
         "final accuracy 1.000, 1.000, 0.999; final KL 0.95, 0.86, 0.84; at most 1.32, 1.39, 1.15. "
-        "Each seed: accuracy over the last 300 iterations at least 0.98 in the mean and 0.95 "
-        "always, KL over the last 200 0.4–2.5 nats and 0.7–1.3 times that of the 200 before",
+        "Each seed: accuracy over the last 300 iterations at least 0.92 in the mean and 0.90 "
+        "always, KL over the last 200 0.4–2.5 nats and 0.7–1.3 times that of the 200 before; "
+        "three seeds or more: that accuracy at least 0.97 in their mean",
         ("grpo_long",),
         stable,
     ),
@@ -291,7 +299,8 @@ CLAIMS = [
         "zero-signal",
         "Cold: every group is silent. Weak: from about a third of them to nearly all",
         "cold, last row 1.00. Each seed: cold at least 0.97 in the mean; "
-        "weak 0.1–0.7 at first and at least 0.85 over the last 50 iterations",
+        "weak 0.1–0.7 at first and at least 0.70 over the last 50 iterations; "
+        "three seeds or more: the latter at least 0.85 in their mean",
         ("grpo_weak", "grpo_cold"),
         zero_signal,
     ),
@@ -375,6 +384,11 @@ def _list(values: Mapping[int, float], digits: int = 3) -> str:
 def _all_within(values: Mapping[int, float], low: float, high: float) -> bool:
     """Whether every seed's number lies in [low, high]; NaN lies nowhere."""
     return all(low <= value <= high for value in values.values())
+
+
+def _mean_within(values: Mapping[int, float], low: float, high: float) -> bool:
+    """Whether the mean lies in [low, high], if there are seeds enough for a mean to mean much."""
+    return len(values) < 3 or low <= float(np.mean(list(values.values()))) <= high
 
 
 def _last(frame: pd.DataFrame, iterations: int) -> pd.DataFrame:

@@ -54,6 +54,11 @@ with job(
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
-    snakemake.params.settings,
+    {
+        "seed": snakemake.params.seed,
+        "teacher_correctness": snakemake.params.q,
+        "sft": snakemake.params.settings,
+        "eval_prompts": snakemake.params.eval_prompts,
+    },
 ):
     main()

@@ -28,8 +28,8 @@ def read_seed(results: Path, seed: int) -> dict[str, pd.DataFrame]:
 
 def main(results: Path) -> None:
     seeds = sorted(int(path.stem[4:]) for path in (results / "grpo/weak").glob("seed*.csv"))
-    failed = defaultdict(list)
-    observed = defaultdict(list)
+    failed: dict[str, list[int]] = defaultdict(list)
+    observed: dict[str, list[str]] = defaultdict(list)
     for seed in seeds:
         for row in check({seed: read_seed(results, seed)}, {"time": "not looked at"}):
             if row["verdict"] != NOT_APPLICABLE:
