@@ -37,11 +37,16 @@ class Project:
             check=False,
         )
 
-    def planned(self, *arguments: str) -> list[str]:
-        """The jobs that a dry run would run, as `rule` or `rule wildcard...`, sorted."""
-        done = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return sorted(line for line in done.stdout.splitlines() if line)
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start `snakemake` there in a process group of its own, for a test to disturb."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "smoke.yaml"]
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def results(self, pattern: str = "**/*") -> dict[str, bytes]:
         """The results that must not differ between runs, by path."""

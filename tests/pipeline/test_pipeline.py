@@ -5,8 +5,10 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -121,6 +123,22 @@ class TestFinishedStudy:
         done = project.snakemake(cores=1, env=environment)
         assert done.returncode == 0, done.stdout + done.stderr
         assert project.results() == finished.results()
+
+    def test_an_interrupted_run_goes_on_to_the_same_bytes(
+        self, finished: Project, project: Project
+    ) -> None:
+        """Ctrl-C while GRPO runs, then the ordinary command again."""
+        running = project.start()
+        deadline = time.monotonic() + 300
+        while not list((project.path / "results").glob("logs/grpo/**/*.log")):
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(60) != 0
+        done = project.snakemake()
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert project.results() == finished.results()
+        assert not list(project.path.rglob("*.part"))
 
     def test_a_failing_job_shows_its_log(self, finished: Project, tmp_path: Path) -> None:
         project = finished.copy(tmp_path / "project")

@@ -314,6 +314,12 @@ def test_loss_and_gradient_of_one_minibatch(
     old = rollout.log_probs.flatten()[minibatch]
     theirs = plain.grpo_loss(stock, prompts, completions, old, advantages.flatten()[minibatch])
     theirs.backward()
+    with torch.no_grad():
+        log_ratio = plain.completion_log_probs(stock, prompts, completions) - old
+        kept = advantages.flatten()[minibatch]
+        loss = grpo.clipped_loss(log_ratio[matters], kept[matters], 0.2, len(minibatch))
+    assert (log_ratio.exp() - 1).abs().max() > 0.2, "some ratios should be clipped"
+    assert_close(loss, theirs.detach())
 
     seen: list[Tensor] = []
 
