@@ -17,6 +17,7 @@ include: "workflow/rules/report.smk"
 report: Path(FRONT_PAGE).absolute()
 
 
+refuse_undrawable_figures()
 refuse_missing_results()
 
 

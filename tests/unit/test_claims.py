@@ -180,6 +180,7 @@ SPOILED = {
         spoil("prompts_cold", "solved", 0.4),
         {"predicted greedy"},
     ),
+    "a model of another size": (spoil("sft_weak", "parameters", 50_000), {"size"}),
     "numbers that are none": (spoil("grpo_weak", "accuracy", np.nan), {"overturn"}),
     "a run that takes all day": (spoil("time", "seconds", 9000.0), {"time"}),
 }
@@ -196,7 +197,7 @@ def test_what_the_chapter_did_not_see_is_not_reproduced(case: str) -> None:
 
 def test_every_rule_fails_in_some_case() -> None:
     failing = set().union(*(names for _, names in SPOILED.values()))
-    assert failing | {"size"} == {claim.name for claim in claims.CLAIMS}
+    assert failing == {claim.name for claim in claims.CLAIMS}
 
 
 def test_the_size_is_counted() -> None:

@@ -1,6 +1,7 @@
 """The tools that judge a finished run."""
 
 import copy
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,16 @@ import pytest
 
 from workflow.tools import require_claims, verify
 
+TABLE = "iteration,accuracy\n1,0.5\n5,{}\n"
 MANIFEST: dict[str, Any] = {
     "study": {"seeds": [42]},
     "code": ["workflow/lib/sft.py@0123456789ab"],
     "software": [{"torch": "2.13.0"}],
     "machines": [{"cpu": "A", "torch": "2.13.0"}],
-    "sha256": {"results/grpo/weak/seed42.csv": "aa", "results/sft/q0.3/seed42.pt": "bb"},
+    "sha256": {
+        "results/grpo/weak/seed42.csv": hashlib.sha256(TABLE.format(0.75).encode()).hexdigest(),
+        "results/sft/q0.3/seed42.pt": hashlib.sha256(b"x").hexdigest(),
+    },
 }
 
 
@@ -22,7 +27,7 @@ def make_run(folder: Path, manifest: dict[str, Any], accuracy: float, verdict: s
     (folder / "grpo/weak").mkdir(parents=True)
     (folder / "sft/q0.3").mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "grpo/weak/seed42.csv").write_text(f"iteration,accuracy\n1,0.5\n5,{accuracy}\n")
+    (folder / "grpo/weak/seed42.csv").write_text(TABLE.format(accuracy))
     (folder / "sft/q0.3/seed42.pt").write_bytes(b"x")
     (folder / "claims.csv").write_text(f"claim,observed,verdict\nfast,10,{verdict}\n")
     return folder
@@ -36,10 +41,14 @@ def reference(tmp_path: Path) -> Path:
 
 
 def compare(
-    tmp_path: Path, reference: Path, verdict: str = "reproduced", **changes: object
+    tmp_path: Path,
+    reference: Path,
+    verdict: str = "reproduced",
+    accuracy: float = 0.75,
+    **changes: object,
 ) -> tuple[int, Path]:
     manifest = {**copy.deepcopy(MANIFEST), **changes}
-    ours = make_run(tmp_path / "results", manifest, 0.7, verdict)
+    ours = make_run(tmp_path / "results", manifest, accuracy, verdict)
     return verify.main(ours, reference), ours
 
 
@@ -53,13 +62,11 @@ def test_the_same_bytes(
 def test_another_processor(
     tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sums = dict.fromkeys(MANIFEST["sha256"], "cc")
-    status, _ = compare(tmp_path, reference, sha256=sums, machines=[{"cpu": "B"}])
+    status, _ = compare(tmp_path, reference, accuracy=0.7, machines=[{"cpu": "B"}])
     assert status == 0
     assert capsys.readouterr().out.splitlines() == [
-        "0 of 2 results have the same bytes.",
+        "1 of 2 results have the same bytes.",
         "  results/grpo/weak/seed42.csv: differs by at most 0.05 (in accuracy)",
-        "  results/sft/q0.3/seed42.pt: different",
         "Likely reason: another processor: B, where the reference has A.",
         "Claims that do not hold: none.",
     ]
@@ -70,7 +77,10 @@ def test_another_processor(
     [
         ({"software": [{"torch": "2.14.0"}]}, "other versions of packages: {'torch': '2.14.0'}."),
         ({"code": ["workflow/lib/sft.py@ffffffffffff"]}, "other code: workflow/lib/sft.py@ffff"),
-        ({"machines": [{"cpu": "A", "torch": "2.13.0+cpu"}]}, "another build of torch"),
+        (
+            {"machines": [{"cpu": "A", "torch": "2.13.0+cpu"}]},
+            "the same processor, but another torch.",
+        ),
         ({}, "none that the manifests know of"),
     ],
 )
@@ -81,22 +91,33 @@ def test_the_likely_reason(
     reason: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    sums = {**MANIFEST["sha256"], "results/sft/q0.3/seed42.pt": "cc"}
-    assert compare(tmp_path, reference, sha256=sums, **changes)[0] == 0
+    assert compare(tmp_path, reference, accuracy=0.7, **changes)[0] == 0
     assert f"Likely reason: {reason}" in capsys.readouterr().out
 
 
 def test_other_bytes_and_a_claim_that_fails(
     tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sums = dict.fromkeys(MANIFEST["sha256"], "cc")
-    status, ours = compare(tmp_path, reference, "not reproduced", sha256=sums)
+    status, ours = compare(tmp_path, reference, "not reproduced", accuracy=0.7)
     assert status == 1
     assert "Claims that do not hold: fast." in capsys.readouterr().out
     assert require_claims.main(ours) == 1
     output = capsys.readouterr()
-    assert "cc results/grpo/weak/seed42.csv" in output.out
+    assert f"{MANIFEST['sha256']['results/sft/q0.3/seed42.pt']} results/sft/q0.3" in output.out
     assert "fast: not reproduced (10)" in output.err
+
+
+def test_results_are_looked_at_not_only_the_manifest(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = make_run(tmp_path / "results", MANIFEST, 0.75, "reproduced")
+    (ours / "sft/q0.3/seed42.pt").write_bytes(b"damaged")
+    (ours / "grpo/weak/seed42.csv").unlink()
+    verify.main(ours, reference)
+    output = capsys.readouterr().out
+    assert "0 of 2 results have the same bytes." in output
+    assert "results/grpo/weak/seed42.csv: missing" in output
+    assert "results/sft/q0.3/seed42.pt: different, by how much is not known" in output
 
 
 def test_another_study_or_none_is_not_compared(

@@ -10,6 +10,7 @@ from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.model import Transformer
 from workflow.lib.randomness import stream
 from workflow.lib.sft_settings import SftSettings
+from workflow.lib.study import format_q
 
 SETTINGS = GrpoSettings(
     iterations=10, num_prompts=8, num_generations=4, minibatch_size=16, eval_prompts=128
@@ -92,3 +93,23 @@ def test_sft_is_evaluated_on_prompts_of_its_own(reference: Transformer) -> None:
     assert one == sft.evaluate_sft(1, "sft/q0.5", reference, 256)
     assert set(one) == {"accuracy", "accuracy_carry", "accuracy_sampled"}
     assert all(0 <= value <= 1 for value in one.values())
+
+
+def test_no_two_runs_of_a_seed_share_a_stream(
+    reference: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The streams that a seed's five runs ask for, by all that decides their numbers."""
+    asked: list[tuple[object, ...]] = []
+
+    def spy(*name: object) -> object:
+        asked.append(name)
+        return stream(*name)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sft, "stream", spy)
+    monkeypatch.setattr(grpo, "stream", spy)
+    for q in (0.3, 0.0):
+        model = sft.train_sft(1, f"sft/q{format_q(q)}", q, SHORT)
+        sft.evaluate_sft(1, f"sft/q{format_q(q)}", model, 64)
+    for name in ("weak", "long", "cold"):
+        rows(reference, SETTINGS, f"grpo/{name}")
+    assert len(set(asked)) == len(asked) == 2 * 5 + 3 * (3 + 3)

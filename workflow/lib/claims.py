@@ -36,6 +36,8 @@ class Finding:
 
     observed: str
     holds: bool
+    contradicts: bool = False
+    """Whether the chapter's own code says otherwise, as this run does."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,6 @@ class Claim:
     needs: tuple[str, ...]
     """The results of a seed that the rule looks at."""
     rule: Callable[[Results], Finding]
-    verdict_if_not: str = NOT_REPRODUCED
 
 
 def check(results: Results, deviations: Mapping[str, str]) -> list[dict[str, str]]:
@@ -68,7 +69,9 @@ def check(results: Results, deviations: Mapping[str, str]) -> list[dict[str, str
         else:
             finding = claim.rule(results)
             observed = finding.observed
-            verdict = REPRODUCED if finding.holds else claim.verdict_if_not
+            verdict = REPRODUCED if finding.holds else NOT_REPRODUCED
+            if finding.contradicts:
+                verdict = CONTRADICTED
         table.append(
             {
                 "claim": claim.name,
@@ -156,7 +159,7 @@ def cold(results: Results) -> Finding:
         f"SFT {_list(start)}; after GRPO {_list(final)}; carry at most {_list(carry)}",
         _all_within(start, 0.25, 0.36)
         and _all_within(final, 0.25, 0.36)
-        and _all_within(carry, 0.0, 0.1),
+        and _all_within(carry, 0.0, 0.2),
     )
 
 
@@ -184,7 +187,11 @@ def size(results: Results) -> Finding:
         if name.startswith("sft_")
     }
     counted = ", ".join(f"{count:,}" for count in sorted(counts))
-    return Finding(f"{counted} parameters", all(108_000 <= count <= 132_000 for count in counts))
+    return Finding(
+        f"{counted} parameters",
+        holds=all(108_000 <= count <= 132_000 for count in counts),
+        contradicts=counts == {69_325},
+    )
 
 
 def time(results: Results) -> Finding:
@@ -291,7 +298,7 @@ CLAIMS = [
         "cold",
         "From q = 0 nothing is learned",
         "SFT 0.294, 0.311, 0.305; after GRPO 0.320, 0.292, 0.296; carry 0. "
-        "Each seed: both 0.25–0.36, carry at most 0.1 at any time",
+        "Each seed: both 0.25–0.36, carry at most 0.2 at any time",
         ("sft_cold", "grpo_cold"),
         cold,
     ),
@@ -310,7 +317,6 @@ CLAIMS = [
         "69,325 by the chapter's own code. The count in the checkpoint is within 10 % of 120,000",
         ("size",),
         size,
-        verdict_if_not=CONTRADICTED,
     ),
     Claim(
         "time",

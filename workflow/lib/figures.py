@@ -192,15 +192,15 @@ def rlvr_overturns(weak: Curves, sft: Mapping[int, pd.DataFrame]) -> Figure:
 
 
 @look()
-def unhackable_reward(long: Curves) -> Figure:
+def unhackable_reward(long: Curves, beta: float = 0.0) -> Figure:
     """Figure 2: a long run without a KL penalty keeps its accuracy, and its KL settles.
 
-    The number of iterations in the title is that of the last row: 600 in the chapter.
+    The title names β and the iterations of the last row: 0 and 600 in the chapter.
     """
     seeds = seeds_in_words(long)
     iteration, _, _, high = mean_and_band(long, "kl")
     figure, [left] = new_figure(
-        SINGLE, f"β = 0, {iteration[-1]:.0f} iterations: nothing collapses ({seeds})"
+        SINGLE, f"β = {beta:g}, {iteration[-1]:.0f} iterations: nothing collapses ({seeds})"
     )
     plot_band(left, long, "accuracy", BLUE, "Greedy accuracy (left axis)")
     label_axes(left, "iteration", "accuracy", (0.25, 1.05))

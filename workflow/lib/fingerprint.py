@@ -13,8 +13,12 @@ def fingerprint(path: Path) -> str:
 
     Comments, docstrings and formatting do not count.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return hashlib.sha256(repr(_meaning(tree)).encode()).hexdigest()[:12]
+    return fingerprint_of(path.read_text(encoding="utf-8"))
+
+
+def fingerprint_of(source: str) -> str:
+    """The same of a Python source text."""
+    return hashlib.sha256(repr(_meaning(ast.parse(source))).encode()).hexdigest()[:12]
 
 
 def _meaning(value: object) -> object:

@@ -78,7 +78,7 @@ def machine() -> dict[str, Any]:
         found["torch"] = torch.__version__
         found["torch_cpu_capability"] = torch.backends.cpu.get_cpu_capability()
         found["torch_threads"] = torch.get_num_threads()
-        if torch.cuda.is_available():
+        if torch.cuda.is_initialized():
             found["gpu"] = torch.cuda.get_device_name()
     found["omp_num_threads"] = os.environ.get("OMP_NUM_THREADS", "")
     return found

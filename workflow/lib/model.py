@@ -34,10 +34,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from workflow.lib.addition import ANSWER_LENGTH, NUM_CLASSES
+
 NUM_TOKENS = 14  # one more than is used: the study's model has it
 NUM_POSITIONS = 10
-NUM_CLASSES = 13
-ANSWER_LENGTH = 3
 WIDTH = 64
 HIDDEN = 128
 HEADS = 4

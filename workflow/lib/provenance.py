@@ -8,7 +8,7 @@ from pathlib import Path
 import grimp
 
 from workflow.lib.files import whole_file
-from workflow.lib.fingerprint import fingerprint
+from workflow.lib.fingerprint import fingerprint, fingerprint_of
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of the Snakefile."""
@@ -44,8 +44,9 @@ def keep_sources(folder: Path) -> None:
     for name in _import_graph().modules:
         path = ROOT / f"{name.replace('.', '/')}.py"
         if path.exists():
-            kept = folder / f"{path.relative_to(ROOT)}@{fingerprint(path)}"
+            text = path.read_text(encoding="utf-8")
+            kept = folder / f"{path.relative_to(ROOT)}@{fingerprint_of(text)}"
             if not kept.exists():
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 with whole_file(kept) as beside:
-                    beside.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+                    beside.write_text(text, encoding="utf-8")

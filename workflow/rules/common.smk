@@ -174,6 +174,17 @@ def figure_in_report(figure, number, shows):
     )
 
 
+def refuse_undrawable_figures():
+    """End where a figure was asked for whose experiments the study lacks."""
+    for figure, names in FIGURE_EXPERIMENTS.items():
+        missing = [name for name in names if name not in study.experiments]
+        if missing and any(word.endswith(f"{figure}.pdf") for word in sys.argv):
+            raise SystemExit(
+                f"Configuration: {figure} draws the experiment '{missing[0]}', which "
+                "'experiments' lacks: add it there."
+            )
+
+
 def refuse_missing_results():
     """End a report that was asked for before the results are there."""
     asked = any(word.split("=")[0] == "--report" for word in sys.argv)
@@ -202,9 +213,9 @@ def refuse_report(why, files):
 
 
 def print_verdicts():
-    """The verdicts on the claims, one a line."""
+    """The verdicts on the claims, one a line, where this run had to do with them."""
     table = Path("results/claims.csv")
-    if table.exists():
+    if any(job.rule.name == "check_claims" for job in workflow.dag.jobs):
         with table.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 print(f"{row['verdict']:>14}: {row['statement']} ({row['observed']})")

@@ -44,6 +44,6 @@ with job(
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
-    {"seed": snakemake.params.seed, **snakemake.params.settings},
+    {"seed": snakemake.params.seed, "run": snakemake.params.run, **snakemake.params.settings},
 ):
     main()

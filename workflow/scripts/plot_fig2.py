@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    figure = unhackable_reward(
-        read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
-    )
+    long = read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
+    figure = unhackable_reward(long, snakemake.params.settings["long"]["grpo"]["beta"])
     with whole_file(snakemake.output.figure) as beside:
         save(
             figure,

@@ -125,7 +125,7 @@ def main() -> None:
         experiments=raw_rst(settings_table(study)),
         software=raw_rst(definitions(merge(manifest["software"]))),
         machines=raw_rst(definitions(merge(manifest["machines"]))),
-        commit=raw_rst(definitions({"commit": commit})),
+        commit=raw_rst(definitions({"commit when the manifest was made": commit})),
     )
     grpo, sft = metrics("grpo", GRPO_COLUMNS), metrics("sft", SFT_COLUMNS)
     for figure, caption in zip(study["figures"], snakemake.output.captions, strict=True):

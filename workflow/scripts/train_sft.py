@@ -56,6 +56,7 @@ with job(
     snakemake.params.software,
     {
         "seed": snakemake.params.seed,
+        "run": snakemake.params.run,
         "teacher_correctness": snakemake.params.q,
         "sft": snakemake.params.settings,
         "eval_prompts": snakemake.params.eval_prompts,

@@ -1,11 +1,13 @@
-"""Decide the claims for each seed alone: `python -m workflow.tools.claims_by_seed results`.
+"""Decide the claims for parts of a study: `python -m workflow.tools.claims_by_seed results`.
 
-For a study of many seeds with the chapter's settings: prints how many of them, each taken as a
-study of its own, do not reproduce a claim, and which. So one sees whether a rule cries wolf.
+For a study of many seeds with the chapter's settings: prints how many of the seeds, each taken as a
+study of its own, and how many of all studies of three of them do not reproduce a claim. So one sees
+whether a rule cries wolf.
 """
 
+import itertools
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pandas as pd
@@ -27,17 +29,21 @@ def read_seed(results: Path, seed: int) -> dict[str, pd.DataFrame]:
 
 
 def main(results: Path) -> None:
-    seeds = sorted(int(path.stem[4:]) for path in (results / "grpo/weak").glob("seed*.csv"))
-    failed: dict[str, list[int]] = defaultdict(list)
-    observed: dict[str, list[str]] = defaultdict(list)
-    for seed in seeds:
-        for row in check({seed: read_seed(results, seed)}, {"time": "not looked at"}):
-            if row["verdict"] != NOT_APPLICABLE:
-                observed[row["claim"]].append(f"{seed}: {row['observed']}")
-                failed[row["claim"]] += [seed] if row["verdict"] == NOT_REPRODUCED else []
-    for name, lines in observed.items():
-        print(f"{name}: {len(failed[name])} of {len(seeds)} seeds fail {failed[name] or ''}")
-        print(*(f"    {line}" for line in lines), sep="\n")
+    names = sorted((results / "grpo/weak").glob("seed*.csv"))
+    found = {seed: read_seed(results, seed) for seed in (int(path.stem[4:]) for path in names)}
+    for size in (1, 3):
+        studies = list(itertools.combinations(found, size))
+        failed: Counter[str] = Counter()
+        observed: dict[str, list[str]] = defaultdict(list)
+        for seeds in studies:
+            for row in check({seed: found[seed] for seed in seeds}, {"time": "not looked at"}):
+                if row["verdict"] != NOT_APPLICABLE:
+                    observed[row["claim"]].append(f"{seeds[0]}: {row['observed']}")
+                    failed[row["claim"]] += row["verdict"] == NOT_REPRODUCED
+        for name, lines in observed.items():
+            print(f"{name}: {failed[name]} of {len(studies)} studies of {size} seeds fail")
+            if size == 1:
+                print(*(f"    {line}" for line in lines), sep="\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ whether the claims hold all the same. Exits 0 if they do.
 """
 
 import csv
+import hashlib
 import json
 import math
 import sys
@@ -29,7 +30,7 @@ def main(results: Path, reference: Path) -> int:
         return 2
 
     checksums = theirs["sha256"]
-    different = [file for file in checksums if ours["sha256"].get(file) != checksums[file]]
+    different = [file for file in checksums if sha256(results.parent / file) != checksums[file]]
     print(f"{len(checksums) - len(different)} of {len(checksums)} results have the same bytes.")
     if not different:
         return 0
@@ -41,13 +42,20 @@ def main(results: Path, reference: Path) -> int:
     return 1 if failed else 0
 
 
+def sha256(path: Path) -> str:
+    """The checksum of a file as it is on the disk, or nothing where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
 def difference(ours: Path, reference: Path, file: str) -> str:
     """How far a result is from the reference's, in words."""
     theirs = reference / Path(*Path(file).parts[1:])
     if not ours.exists():
         return "missing"
-    if file.endswith("claims.csv") or not theirs.exists():
+    if file.endswith("claims.csv"):
         return "different"
+    if not theirs.exists():
+        return "different, by how much is not known: the reference does not hold it"
     columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
     if columns_of_ours.keys() != columns_of_theirs.keys():
         return "other columns"
@@ -82,7 +90,14 @@ def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
         ]
         if cpus[0] != cpus[1]:
             return f"another processor: {cpus[0]}, where the reference has {cpus[1]}."
-        return "another build of torch or another system on the same processor."
+        keys = {
+            key
+            for machines in (ours["machines"], theirs["machines"])
+            for machine in machines
+            for key, value in machine.items()
+            if any(value != other.get(key) for other in (*ours["machines"], *theirs["machines"]))
+        }
+        return f"the same processor, but another {', '.join(sorted(keys))}."
     return "none that the manifests know of. Please report this."
 
 
