@@ -1,8 +1,8 @@
 """What the chapter claims, and whether this run agrees.
 
 Each claim is a rule over the run's own results. A seed decides much in so small a task, so the
-rules leave the room that seeds need and no more: docs/claims.md tells how far each of them is from
-failing on seeds that it was not made from.
+rules leave the room that seeds need and no more: docs/claims.md tells how they were set, and how
+far each of them is from failing.
 """
 
 from collections.abc import Callable, Mapping
