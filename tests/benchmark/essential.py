@@ -5,7 +5,7 @@ computation needs: every position is encoded once for all sequences that agree u
 first operands in SFT and in evaluation, the prompt of a group in sampling, but not in the GRPO
 update); the first block's queries, keys and values once for each pair of token and position; the
 last block beyond its keys and values only at the positions that predict the answer; in the GRPO
-update only the completions whose advantage is not zero.
+update only the completions whose advantage is not zero; in an evaluation each distinct prompt once.
 A backward pass is twice a forward pass.
 """
 
@@ -42,7 +42,7 @@ def forward(rows: float, pairs: float, answers: float, answer_pairs: float) -> f
     return 2 * multiply_adds
 
 
-def answers_after_first_operands(sequences: int) -> float:
+def answers_after_first_operands(sequences: float) -> float:
     """A forward pass on prompts with their first two answer digits: SFT and evaluation."""
     return forward(
         rows=400 + 5 * sequences,
@@ -50,6 +50,11 @@ def answers_after_first_operands(sequences: int) -> float:
         answers=ANSWERS * sequences,
         answer_pairs=(7 + 8 + 9) * sequences,
     )
+
+
+def distinct(prompts: int) -> float:
+    """How many different prompts to expect among so many random ones."""
+    return 10_000 * (1 - (1 - 1 / 10_000) ** prompts)
 
 
 def sft_step(batch: int = 256) -> float:
@@ -83,7 +88,8 @@ def grpo(silent: list[float], iterations: int, eval_every: int = 5) -> float:
     """A whole run, from the recorded shares of silent groups (of which each stands for as many)."""
     heard = 1 - statistics.fmean(silent)
     updates = 8 * update(64 * heard)
-    return iterations * (rollout() + updates + answers_after_first_operands(2048) / eval_every)
+    evaluation = answers_after_first_operands(distinct(2048))
+    return iterations * (rollout() + updates + evaluation / eval_every)
 
 
 SHAPES = [

@@ -10,14 +10,23 @@ CHUNK = 512
 """Prompts per forward pass: few enough for the activations to stay in a processor's cache."""
 
 
-def teacher_forced_logits(model: Transformer, a: Tensor, b: Tensor, answers: Tensor) -> Tensor:
+def teacher_forced_logits(
+    model: Transformer,
+    a: Tensor,
+    b: Tensor,
+    answers: Tensor,
+    first_operands: tuple[int, int] = (0, addition.NUM_OPERANDS - 1),
+) -> Tensor:
     """Logits [B, 3, 13] of the answer's three digits, each after the digits [B, 3] before it.
 
-    All prompts share their 100 possible beginnings, which are encoded once.
+    Prompts share their beginnings `BOS tens units +`, each encoded once: those of all first
+    operands from the one to the other of `first_operands`, between which every one of `a` lies.
     """
+    lowest, highest = first_operands
+    beginnings = addition.first_operands(a.device)[lowest : highest + 1]
     rest = addition.encode_prompts(a, b)[:, addition.FIRST_OPERAND_LENGTH :]
     continuations = torch.cat([rest, answers[:, :-1]], dim=1)
-    return model.answer_logits(addition.first_operands(a.device), a, continuations)
+    return model.answer_logits(beginnings, a - lowest, continuations)
 
 
 @torch.no_grad()
@@ -25,19 +34,22 @@ def score_prompts(model: Transformer, a: Tensor, b: Tensor) -> tuple[Tensor, Ten
     """What the model does with the right answer to each prompt.
 
     Greedy decoding gives the right answer exactly where every digit is the most likely one after
-    the right digits before it, so one forward pass decides it, without decoding.
+    the right digits before it, so one forward pass decides it, without decoding. A prompt that
+    occurs twice is looked at once, and the prompts of a chunk are neighbours, with few beginnings.
 
     Returns:
         Whether the greedy answer is right (bool [B]), and log p(right answer | prompt) (float [B]).
     """
+    prompts, occurrences = torch.unique(a * addition.NUM_OPERANDS + b, return_inverse=True)
     solved, log_probs = [], []
-    for a_chunk, b_chunk in zip(a.split(CHUNK), b.split(CHUNK), strict=True):
-        answers = addition.encode_answers(a_chunk + b_chunk)
-        logits = teacher_forced_logits(model, a_chunk, b_chunk, answers)
+    for chunk in prompts.split(CHUNK):
+        a, b = chunk // addition.NUM_OPERANDS, chunk % addition.NUM_OPERANDS
+        answers = addition.encode_answers(a + b)
+        logits = teacher_forced_logits(model, a, b, answers, (int(a[0]), int(a[-1])))
         solved.append((logits.argmax(dim=-1) == answers).all(dim=-1))
         token_log_probs = logits.log_softmax(dim=-1).gather(-1, answers[..., None])
         log_probs.append(token_log_probs.sum(dim=(1, 2)))
-    return torch.cat(solved), torch.cat(log_probs)
+    return torch.cat(solved)[occurrences], torch.cat(log_probs)[occurrences]
 
 
 def greedy_accuracy(model: Transformer, a: Tensor, b: Tensor) -> tuple[float, float]:
