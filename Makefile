@@ -5,10 +5,13 @@ SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
 CHECKED := workflow tests
 
 .DEFAULT_GOAL := figures
-.PHONY: figures test unit lint reproduce report verify benchmark benchmark-quick lock config-reference clean help
+.PHONY: figures extensions test unit lint reproduce report verify benchmark benchmark-quick lock config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
+
+extensions: .venv/ready  ## answer what the chapter left open: figures 4 to 10 and their findings
+	$(SNAKEMAKE) -- extensions
 
 test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint

@@ -1,9 +1,10 @@
 # GRPO with a verifiable reward corrects a teacher's systematic error: the whole study.
 # Train flawed models and correct them (train), draw what happened (figures), decide what was
-# claimed of it (claims), and tell what made what (provenance, report).
+# claimed of it (claims), and tell what made what (provenance, report). Beyond the chapter: extensions.
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"
+configfile: f"{workflow.basedir}/config/extensions.yaml"
 
 
 include: "workflow/rules/common.smk"
@@ -12,6 +13,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/provenance.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/extensions.smk"
 
 
 report: Path(FRONT_PAGE).absolute()
@@ -29,6 +31,16 @@ rule all:
         report_pages(),
     message:
         "All results are there"
+
+
+rule extensions:
+    input:
+        rules.all.input,
+        extension_results(),
+        "results/extensions/manifest.json",
+        extension_pages(),
+    message:
+        "All results are there, and those of the extensions"
 
 
 onstart:

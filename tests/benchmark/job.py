@@ -16,6 +16,7 @@ from dataclasses import replace
 import torch
 
 from tests import plain
+from workflow.lib.addition import verify
 from workflow.lib.grpo import train_grpo
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.hardware import prepare_torch
@@ -42,7 +43,7 @@ def run_library(job: str, count: int, checkpoint: str) -> list[float]:
         return []
     model = Transformer.from_state_dict(torch.load(checkpoint, weights_only=True))
     settings = replace(GrpoSettings(), iterations=count)
-    rows = train_grpo(SEED, f"grpo/{job}", model, settings)
+    rows = train_grpo(SEED, f"grpo/{job}", model, verify, settings)
     return [row.frac_reward_zero_std for row in rows]
 
 

@@ -35,6 +35,7 @@ class TestFinishedStudy:
                     f"sft/q{q}/prompts/seed{seed}.csv",
                 }
             expected |= {f"grpo/{name}/seed{seed}.csv" for name in ("weak", "long", "cold")}
+            expected |= {f"grpo/{name}/seed{seed}.pt" for name in ("weak", "cold")}
         expected |= {
             f"figures/{name}.pdf"
             for name in ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")
@@ -220,7 +221,8 @@ def test_weak_and_long_share_a_checkpoint_and_the_study_has_15_training_jobs() -
         check=True,
     )
     counts = dict(re.findall(r"^(\w+)\s+(\d+)$", done.stdout, flags=re.MULTILINE))
-    assert counts["train_sft"] == "6" and counts["grpo"] == "9"
+    assert counts["train_sft"] == "6" and counts["grpo"] == "3"
+    assert counts["grpo_keeping_policy"] == "6"
 
 
 def test_a_gpu_is_used_only_where_there_is_one_and_it_is_wanted() -> None:
@@ -242,15 +244,14 @@ def test_a_gpu_is_used_only_where_there_is_one_and_it_is_wanted() -> None:
 
 def test_every_rule_is_filled_in_like_a_form() -> None:
     wanted = {"output", "log", "message", "threads", "resources", "conda", "params", "script"}
+    training = {"train_sft", "train_reward", "grpo", "pass_at_k"}
     rules = {}
     for file in (ROOT / "workflow/rules").glob("*.smk"):
         for block in re.split(r"^rule ", file.read_text(), flags=re.MULTILINE)[1:]:
             name, body = block.split(":", 1)
             rules[name] = set(re.findall(r"^    (\w+):", body, flags=re.MULTILINE))
-        assert ("gpu=GPUS_PER_JOB" in body) == (name in ("train_sft", "grpo"))
-    assert {"train_sft", "grpo", "plot_fig1", "plot_fig2", "plot_fig3", "check_claims"} <= set(
-        rules
-    )
+            assert ("gpu=GPUS_PER_JOB" in body) == (name in training)
+    assert {*training, "plot_fig1", "plot_fig2", "plot_fig3", "check_claims"} <= set(rules)
     for name, directives in rules.items():
         assert wanted <= directives, f"rule {name} lacks {wanted - directives}"
-    assert "benchmark" in rules["train_sft"] and "benchmark" in rules["grpo"]
+    assert all("benchmark" in rules[name] for name in ("train_sft", "train_reward", "grpo"))

@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
         GRPO | FIGURES | CLAIMS,
     ),
     "the SFT loop": (
-        replace("workflow/lib/sft.py", "uniforms < q", "uniforms <= q"),
+        replace("workflow/lib/sft.py", "range(1, settings.steps + 1)", "range(settings.steps)"),
         SFT | GRPO | FIGURES | CLAIMS,
     ),
     "the model": (
@@ -128,6 +128,19 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     "an experiment of one's own": (
         setting("experiments/mine", {"teacher_correctness": 0.1}),
         {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"},
+    ),
+    "a figure of one's own": (
+        setting("curves/mine", {"metrics": ["kl"], "experiments": ["weak", "long"]}),
+        {"The figure mine"},
+    ),
+    "a setting of the extensions": (setting("extensions/reward_model/steps", 9), NOTHING),
+    "a rule of the findings": (
+        replace("workflow/lib/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
+        NOTHING,
+    ),
+    "the final policy too": (
+        setting("experiments/long/save_policy", True),
+        {"grpo long 1", "grpo long 2", "figure 2"} | CLAIMS,
     ),
     "GRPO's learning rate": (setting("grpo/learning_rate", 0.001), GRPO | FIGURES | CLAIMS),
     "GRPO's learning rate, written otherwise": (setting("grpo/learning_rate", 1e-4), NOTHING),

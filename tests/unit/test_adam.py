@@ -45,6 +45,7 @@ def test_training_does_not_import_torchs_compiler() -> None:
     """It would take as long as importing torch, in every job."""
     program = (
         "import sys\n"
+        "from workflow.lib.addition import verify\n"
         "from workflow.lib.grpo import train_grpo\n"
         "from workflow.lib.grpo_settings import GrpoSettings\n"
         "from workflow.lib.hardware import prepare_torch\n"
@@ -53,7 +54,7 @@ def test_training_does_not_import_torchs_compiler() -> None:
         "prepare_torch('cpu')\n"
         "model = train_sft(1, 'sft', 0.3, SftSettings(steps=2))\n"
         "evaluate_sft(1, 'sft', model, 64)\n"
-        "list(train_grpo(1, 'grpo', model, GrpoSettings(iterations=2, eval_prompts=64)))\n"
+        "list(train_grpo(1, 'grpo', model, verify, GrpoSettings(iterations=2, eval_prompts=64)))\n"
         "print('torch._dynamo' in sys.modules)"
     )
     done = subprocess.run(

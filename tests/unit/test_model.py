@@ -198,16 +198,17 @@ def test_samples_invert_the_stock_models_distribution(
     stock = stock_of(model)
     prompts = random_prompts(number)
     uniforms = torch.rand(number, repeats, 3, generator=torch.Generator().manual_seed(3))
-    completions, log_probs = model.sample(prompts, uniforms, temperature)
+    completions, log_policy = model.sample(prompts, uniforms, temperature)
     assert completions.shape == (number, repeats, 3)
     assert completions.dtype == torch.int64
-    assert not log_probs.requires_grad
+    assert log_policy.shape == (number, repeats, 3, 13)
+    assert not log_policy.requires_grad
 
     sequences = torch.cat((prompts.repeat_interleave(repeats, 0), completions.view(-1, 3)), 1)
     logits = stock(sequences)[:, 6:9].detach().double()
     log_p = (logits / temperature).log_softmax(2)
     chosen = log_p.gather(2, completions.view(-1, 3, 1)).squeeze(2)
-    torch.testing.assert_close(log_probs.view(-1), chosen.sum(1).float(), atol=2e-5, rtol=0)
+    torch.testing.assert_close(log_policy.view(-1, 3, 13), log_p.float(), atol=2e-5, rtol=0)
     # Each uniform lies in its token's step of the cumulative distribution.
     upper = log_p.exp().cumsum(2).gather(2, completions.view(-1, 3, 1)).squeeze(2)
     lower = upper - chosen.exp()
@@ -232,13 +233,12 @@ def test_sampled_log_probabilities_are_those_of_teacher_forcing() -> None:
     model = perturbed()
     prompts = random_prompts(32)
     uniforms = torch.rand(32, 8, 3, generator=torch.Generator().manual_seed(3))
-    completions, log_probs = model.sample(prompts, uniforms)
+    completions, log_policy = model.sample(prompts, uniforms)
     flat = completions.view(-1, 3)
     parent = torch.arange(32).repeat_interleave(8)
     continuations = torch.cat((prompts[parent, 6:], flat[:, :2]), 1)
     log_p = model.answer_logits(prompts[:, :6], parent, continuations).log_softmax(2)
-    forced = log_p.gather(2, flat[..., None]).sum((1, 2)).view(32, 8)
-    torch.testing.assert_close(log_probs, forced, atol=1e-5, rtol=0)
+    torch.testing.assert_close(log_policy.view(-1, 3, 13), log_p, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
@@ -249,9 +249,10 @@ def test_uniforms_at_the_edges_choose_possible_tokens(scale: float) -> None:
     prompts = random_prompts(64)
     for edge in (0.0, 1 - 2**-24):
         uniforms = torch.full((64, 2, 3), edge)
-        completions, log_probs = model.sample(prompts, uniforms)
+        completions, log_policy = model.sample(prompts, uniforms)
         assert completions.min() >= 0
         assert completions.max() <= 12
+        log_probs = log_policy.gather(3, completions[..., None]).sum((2, 3))
         assert log_probs.isfinite().all()
         assert (log_probs > 3 * torch.tensor(1e-46).clamp(min=2**-149).log()).all()
 

@@ -10,8 +10,10 @@ from torch import Tensor
 from tests import plain
 from workflow.lib import addition, evaluation, grpo, sft
 from workflow.lib.adam import Adam
+from workflow.lib.advantages import group as group_advantages
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.model import Transformer
+from workflow.lib.teacher import teacher_answers
 
 TOLERANCE = 1e-5
 SETTINGS = GrpoSettings(num_prompts=16, num_generations=4, minibatch_size=16)
@@ -85,8 +87,8 @@ def assert_same_weights(model: Transformer, stock: plain.PlainTransformer) -> No
 
 def make_rollout(
     stock: plain.PlainTransformer, settings: GrpoSettings, seed: int = 2
-) -> grpo.Rollout:
-    """A rollout that the plain implementation sampled."""
+) -> tuple[grpo.Rollout, Tensor]:
+    """A rollout that the plain implementation sampled, and its rewards."""
     n, g = settings.num_prompts, settings.num_generations
     a, b = prompts_of(n, seed)
     prompts = plain.encode_prompts(a, b)
@@ -95,10 +97,13 @@ def make_rollout(
     completions = plain.sample(stock, repeated, settings.temperature, generator)
     with torch.no_grad():
         log_probs = plain.completion_log_probs(stock, repeated, completions, settings.temperature)
+        tokens = torch.cat([repeated, completions[:, :-1]], dim=1)
+        log_policy = (stock(tokens)[:, 6:] / settings.temperature).log_softmax(dim=-1)
     rewards = plain.verify(a.repeat_interleave(g), b.repeat_interleave(g), completions)
-    return grpo.Rollout(
-        prompts, completions.view(n, g, 3), log_probs.view(n, g), rewards.view(n, g)
+    rollout = grpo.Rollout(
+        prompts, completions.view(n, g, 3), log_policy.view(n, g, 3, -1), log_probs.view(n, g)
     )
+    return rollout, rewards.view(n, g)
 
 
 def test_the_task_is_the_same() -> None:
@@ -123,14 +128,17 @@ def test_log_probabilities_of_completions(
 ) -> None:
     model, stock = models
     settings = replace(SETTINGS, temperature=0.7)
-    rollout = make_rollout(stock, settings)
+    rollout, _ = make_rollout(stock, settings)
     theirs = plain.completion_log_probs(
         stock,
         rollout.prompts.repeat_interleave(settings.num_generations, dim=0),
         rollout.completions.flatten(0, 1),
         settings.temperature,
     )
-    assert_close(grpo.reference_log_probs(model, rollout, settings).flatten(), theirs)
+    with torch.no_grad():
+        log_policy = grpo.log_policy_of(model, rollout, settings.temperature)
+    assert_close(log_policy, rollout.log_policy)
+    assert_close(grpo.completion_log_probs(log_policy, rollout.completions).flatten(), theirs)
 
 
 def test_greedy_answers_without_decoding(
@@ -152,10 +160,19 @@ def test_accuracy_of_prompts_in_any_order_and_more_than_once(
     models: tuple[Transformer, plain.PlainTransformer],
 ) -> None:
     model, stock = models
-    a, b = (operands % 40 for operands in prompts_of(2048))
+    a, b = (operands % 40 + 30 for operands in prompts_of(2048))
     assert len(set(zip(a.tolist(), b.tolist(), strict=True))) < 2000
     ours = evaluation.greedy_accuracy(model, a, b)
-    assert ours == pytest.approx(plain.evaluate(stock, a, b), abs=1e-6)
+    assert ours[:2] == pytest.approx(plain.evaluate(stock, a, b), abs=1e-6)
+    decoded = plain.greedy_decode(stock, plain.encode_prompts(a, b))
+    solved = plain.verify(a, b, decoded).bool()
+    units, total = a % 10 + b % 10 >= 10, a + b
+    for accuracy, kind in [
+        (ours.accuracy_units, units & (total < 100)),
+        (ours.accuracy_tens, ~units & (total >= 100)),
+        (ours.accuracy_both, units & (total >= 100)),
+    ]:
+        assert accuracy == pytest.approx(solved[kind].double().mean().item())
 
 
 def test_samples_have_the_models_own_distribution(
@@ -166,7 +183,8 @@ def test_samples_have_the_models_own_distribution(
     prompt = plain.encode_prompts(torch.tensor([38]), torch.tensor([47]))
     count = 40_000
     uniforms = torch.rand((1, count, 3), generator=torch.Generator().manual_seed(0))
-    completions, log_probs = model.sample(prompt, uniforms, temperature=1.3)
+    completions, log_policy = model.sample(prompt, uniforms, temperature=1.3)
+    log_probs = grpo.completion_log_probs(log_policy, completions)
     every = torch.cartesian_prod(*[torch.arange(13)] * 3)
     with torch.no_grad():
         exact = plain.completion_log_probs(stock, prompt.expand(len(every), -1), every, 1.3)
@@ -198,7 +216,7 @@ def test_a_teacher_answers_as_the_plain_one() -> None:
     a, b = prompts_of(500)
     uniforms = torch.rand(500, generator=torch.Generator().manual_seed(3))
     theirs = plain.teacher_answers(a, b, 0.3, torch.Generator().manual_seed(3))
-    assert sft.teacher_answers(a, b, 0.3, uniforms).equal(theirs)
+    assert teacher_answers(a, b, 0.3, uniforms).equal(theirs)
 
 
 def test_weights_after_a_few_sft_steps(
@@ -215,30 +233,6 @@ def test_weights_after_a_few_sft_steps(
     assert_same_weights(model, stock)
 
 
-@pytest.mark.parametrize(
-    "rewards",
-    [
-        [[0.0, 0.0, 0.0, 0.0]],
-        [[1.0, 1.0, 1.0, 1.0]],
-        [[1.0, 0.0, 0.0, 0.0]],
-        [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]],
-        [[0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0], [1.0] * 8],
-    ],
-)
-def test_advantages(rewards: list[list[float]]) -> None:
-    given = torch.tensor(rewards)
-    assert grpo.group_advantages(given, 1e-4).equal(plain.advantages(given))
-    assert grpo.is_silent(given).equal(plain.zero_signal(given))
-    silent = grpo.group_advantages(given, 1e-4)[grpo.is_silent(given)]
-    assert silent.equal(torch.zeros_like(silent))
-
-
-def test_advantages_by_hand() -> None:
-    """One right of four: mean 1/4, unbiased variance (9/16 + 3/16) / 3 = 1/4."""
-    advantages = grpo.group_advantages(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), 1e-4)
-    assert advantages[0].tolist() == pytest.approx([0.75 / 0.5001] + [-0.25 / 0.5001] * 3)
-
-
 def iteration(
     models: tuple[Transformer, plain.PlainTransformer],
     settings: GrpoSettings,
@@ -252,19 +246,22 @@ def iteration(
     theirs = torch.optim.Adam(stock.parameters(), lr=settings.learning_rate)
     repeats = settings.num_generations
     for number in range(rounds):
-        rollout = make_rollout(stock, settings, seed=10 + number)
+        rollout, rewards = make_rollout(stock, settings, seed=10 + number)
         if silence and number > 0:
-            rollout = replace(rollout, rewards=torch.zeros_like(rollout.rewards))
-        log_ratio = rollout.log_probs - grpo.reference_log_probs(reference, rollout, settings)
+            rewards = torch.zeros_like(rewards)
+        log_reference = grpo.log_policy_of(reference, rollout, settings.temperature)
+        log_ratio = rollout.log_probs - grpo.completion_log_probs(
+            log_reference, rollout.completions
+        )
         prompts = rollout.prompts.repeat_interleave(repeats, dim=0)
         completions = rollout.completions.flatten(0, 1)
         with torch.no_grad():
             their_log_ratio = rollout.log_probs.flatten() - plain.completion_log_probs(
                 stock_reference, prompts, completions, settings.temperature
             )
-        advantages = grpo.group_advantages(rollout.rewards, settings.advantage_epsilon)
+        advantages = group_advantages(rewards, settings.advantage_epsilon)
         advantages = advantages - settings.beta * log_ratio
-        their_advantages = plain.advantages(rollout.rewards).flatten()
+        their_advantages = plain.advantages(rewards).flatten()
         their_advantages = their_advantages - settings.beta * their_log_ratio
         assert_close(advantages.flatten(), their_advantages)
         orders = plain.draw_minibatches(
@@ -311,10 +308,10 @@ def test_loss_and_gradient_of_one_minibatch(
 ) -> None:
     """With ratios far from one, on both sides of the clip, and completions that do not matter."""
     model, stock = models
-    rollout = make_rollout(stock, SETTINGS)
+    rollout, rewards = make_rollout(stock, SETTINGS)
     noise = torch.randn(rollout.log_probs.shape, generator=torch.Generator().manual_seed(0))
     rollout = replace(rollout, log_probs=rollout.log_probs + 0.3 * noise)
-    advantages = grpo.group_advantages(rollout.rewards, 1e-4)
+    advantages = group_advantages(rewards, 1e-4)
     minibatch = torch.arange(0, 64, 2)
     matters = advantages.flatten()[minibatch] != 0
     assert 0 < matters.sum() < len(minibatch), "some should matter, and some not"
@@ -326,8 +323,11 @@ def test_loss_and_gradient_of_one_minibatch(
     with torch.no_grad():
         log_ratio = plain.completion_log_probs(stock, prompts, completions) - old
         kept = advantages.flatten()[minibatch]
-        loss = grpo.clipped_loss(log_ratio[matters], kept[matters], 0.2, len(minibatch))
+        loss, clipped = grpo.clipped_loss(log_ratio[matters], kept[matters], 0.2, len(minibatch))
     assert (log_ratio.exp() - 1).abs().max() > 0.2, "some ratios should be clipped"
+    ratio = log_ratio.exp()
+    beyond = ((ratio > 1.2) & (kept > 0)) | ((ratio < 0.8) & (kept < 0))
+    assert clipped.item() == pytest.approx(beyond.float().mean().item()) and clipped > 0
     assert_close(loss, theirs.detach())
 
     seen: list[Tensor] = []
@@ -337,5 +337,8 @@ def test_loss_and_gradient_of_one_minibatch(
             seen.append(gradient)
 
     settings = replace(SETTINGS, max_grad_norm=1e9)
-    grpo.update(model, Spy(model.theta, 1e-4), rollout, advantages, minibatch, settings)
+    spy = Spy(model.theta, 1e-4)
+    share, norm = grpo.update(model, spy, rollout, advantages, minibatch, settings)
     assert_close(seen[0], flat_gradient(stock))
+    assert_close(norm, flat_gradient(stock).norm())
+    assert_close(share, clipped)

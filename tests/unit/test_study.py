@@ -16,7 +16,11 @@ from workflow.lib.study import ConfigError, format_q, read_study
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-CONFIG = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+CONFIG = {
+    key: value
+    for file in ("config.yaml", "extensions.yaml")
+    for key, value in yaml.safe_load((ROOT / "config" / file).read_text()).items()
+}
 
 
 def test_the_config_is_the_chapters_study() -> None:
@@ -31,6 +35,7 @@ def test_the_config_is_the_chapters_study() -> None:
     assert q_and_iterations == {"weak": (0.3, 300), "long": (0.3, 600), "cold": (0.0, 300)}
     for experiment in study.experiments.values():
         assert experiment.grpo == GrpoSettings(iterations=experiment.grpo.iterations)
+    assert study.curves == {}
 
 
 def test_schema_defaults_are_those_of_the_config_and_of_the_settings() -> None:
@@ -40,6 +45,10 @@ def test_schema_defaults_are_those_of_the_config_and_of_the_settings() -> None:
     for name in ("sft", "grpo", "evaluation"):
         defaults = {key: value["default"] for key, value in sections[name]["properties"].items()}
         assert defaults == CONFIG[name]
+    extensions = sections["extensions"]["properties"]
+    for name in ("reward_model", "pass_at_k"):
+        defaults = {key: value["default"] for key, value in extensions[name]["properties"].items()}
+        assert defaults == CONFIG["extensions"][name]
     assert CONFIG["sft"] == asdict(SftSettings())
     assert {**CONFIG["grpo"], "eval_prompts": 2048} == asdict(GrpoSettings())
 
@@ -68,6 +77,30 @@ def test_experiments_override_and_can_be_dropped() -> None:
     assert isinstance(study.experiments["mine"].grpo.beta, float)
 
 
+def test_extensions_draw_experiments_of_both_lists_and_nothing_that_was_dropped() -> None:
+    config = copy.deepcopy(CONFIG)
+    study = read_study(config, SCHEMA)
+    assert study.extensions.figures["fig10_anchor"][0] == "long"
+    assert study.experiment("long").grpo.iterations == 600
+    assert study.experiment("beta-050").grpo.beta == 0.5
+    config["experiments"]["long"] = None
+    config["extensions"]["experiments"]["beta-050"] = None
+    config["figures"] = ["fig1_rlvr_overturns"]
+    study = read_study(config, SCHEMA)
+    assert study.extensions.figures["fig10_anchor"] == ["beta-002", "beta-010"]
+    config["extensions"]["experiments"] |= {"beta-002": None, "beta-010": None}
+    assert "fig10_anchor" not in read_study(config, SCHEMA).extensions.figures
+
+
+def test_a_figure_of_the_configurations_own() -> None:
+    config = copy.deepcopy(CONFIG)
+    put_curves(experiments=["weak", "noise-20"])(config)
+    put("curves/dropped", None)(config)
+    curves = read_study(config, SCHEMA).curves
+    assert list(curves) == ["mine"]
+    assert (curves["mine"].title, curves["mine"].metrics) == ("mine", ["kl"])
+
+
 @pytest.mark.parametrize(
     ("q", "text"), [(0.3, "0.3"), (0.30, "0.3"), (0, "0"), (-0.0, "0"), (1, "1"), (1e-5, "1e-05")]
 )
@@ -87,7 +120,38 @@ def put(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return edit
 
 
+def put_curves(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """An edit that adds a figure, good but for the changes."""
+    return put("curves/mine", {"metrics": ["kl"], "experiments": ["weak"], **changes})
+
+
 BAD = [
+    (put_curves(metrics=["kll"]), ["curves.mine.metrics", "'kll'", "did you mean 'kl'?"]),
+    (put_curves(metrics=["iteration"]), ["curves.mine.metrics", "'iteration' is no column"]),
+    (put_curves(metrics=[]), ["curves.mine.metrics", "at least 1"]),
+    (put_curves(experiments=["weka"]), ["curves.mine.experiments", "did you mean 'weak'?"]),
+    (put_curves(experiments=list("abcdefghi")), ["curves.mine.experiments", "at most 8"]),
+    (put_curves(title=""), ["curves.mine.title", "at least 1 characters"]),
+    (put_curves(colour=1), ["curves.mine", "unknown key 'colour'"]),
+    (
+        put("curves/fig1_mine", {"metrics": ["kl"], "experiments": ["weak"]}),
+        ["curves.fig1_mine", "choose another"],
+    ),
+    (put("grpo/reward", "verifyer"), ["grpo.reward", "'verifyer'", "verifier, within_10"]),
+    (put("grpo/advantage", "mean"), ["grpo.advantage", "'mean'", "group, group_mean"]),
+    (put("grpo/reward_noise", 1.5), ["grpo.reward_noise", "1.5", "1"]),
+    (
+        put("experiments/weak", {"teacher_correctness": 0, "reward": "learned", "reward_noise": 1}),
+        ["experiments.weak", "reward_noise", "learned"],
+    ),
+    (put("experiments/weak/save_policy", "yes"), ["save_policy", "'yes' is not true or false"]),
+    (put("experiments/weak/save_policy", False), ["fig5_pass_at_k", "'weak'", "save_policy: true"]),
+    (put("extensions/figures/fig11", ["weak"]), ["extensions.figures", "'fig11'"]),
+    (put("extensions/figures/fig10_anchor", ["lon"]), ["fig10_anchor", "did you mean 'long'?"]),
+    (
+        put("extensions/experiments/weak", {"teacher_correctness": 0.3}),
+        ["extensions.experiments.weak", "rename"],
+    ),
     (put("seed", [1]), ["'seed'", "did you mean 'seeds'?"]),
     (put("grpo/num_generation", 4), ["grpo", "did you mean 'num_generations'?"]),
     (put("experiments/weak/itrations", 4), ["experiments.weak", "did you mean 'iterations'?"]),

@@ -33,10 +33,16 @@ def no_carry_sum(a: Tensor, b: Tensor) -> Tensor:
     return (a // 10 + b // 10) % 10 * 10 + (a + b) % 10
 
 
+def carries(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Whether the units of `a + b` carry, and whether the tens do."""
+    units = a % 10 + b % 10 >= 10
+    return units, a // 10 + b // 10 + units.long() >= 10
+
+
 def has_carry(a: Tensor, b: Tensor) -> Tensor:
     """Whether the units or the tens of `a + b` carry: where the no-carry sum is wrong."""
-    units_carry = a % 10 + b % 10 >= 10
-    return units_carry | (a // 10 + b // 10 + units_carry.long() >= 10)
+    units, tens = carries(a, b)
+    return units | tens
 
 
 def verify(a: Tensor, b: Tensor, answers: Tensor) -> Tensor:

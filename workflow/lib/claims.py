@@ -16,6 +16,9 @@ NOT_REPRODUCED = "not reproduced"
 CONTRADICTED = "contradicted by the chapter's own code"
 NOT_APPLICABLE = "not applicable"
 
+AS_EXPECTED = "as expected"
+NOT_AS_EXPECTED = "not as expected"
+
 NO_CARRY_SHARE = 0.3025
 """Share of the prompts that carry nowhere: 3,025 of 10,000."""
 

@@ -1,5 +1,7 @@
 """How good a model is at the task."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -52,14 +54,23 @@ def score_prompts(model: Transformer, a: Tensor, b: Tensor) -> tuple[Tensor, Ten
     return torch.cat(solved)[occurrences], torch.cat(log_probs)[occurrences]
 
 
-def greedy_accuracy(model: Transformer, a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Share of prompts answered rightly by greedy decoding: of all, and of those with a carry.
+class Accuracy(NamedTuple):
+    """Shares of prompts answered rightly by greedy decoding; NaN where there are none of a kind."""
 
-    The second is NaN where no prompt has a carry.
-    """
-    solved, _ = score_prompts(model, a, b)
-    carry = addition.has_carry(a, b)
-    return solved.double().mean().item(), solved[carry].double().mean().item()
+    accuracy: float
+    accuracy_carry: float
+    """Of those with a carry; below, of those with a carry in the units only, and so on."""
+    accuracy_units: float
+    accuracy_tens: float
+    accuracy_both: float
+
+
+def greedy_accuracy(model: Transformer, a: Tensor, b: Tensor) -> Accuracy:
+    """How many of the prompts a + b [B] greedy decoding answers rightly, by where they carry."""
+    solved = score_prompts(model, a, b)[0].double()
+    units, tens = addition.carries(a, b)
+    kinds = (units | tens, units & ~tens, tens & ~units, units & tens)
+    return Accuracy(solved.mean().item(), *(solved[kind].mean().item() for kind in kinds))
 
 
 def sampled_accuracy(model: Transformer, a: Tensor, b: Tensor, uniforms: Tensor) -> float:

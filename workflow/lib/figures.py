@@ -7,7 +7,7 @@ Matplotlib's own defaults, so that a reader's matplotlibrc does not show either.
 A new figure is `new_figure`, some `plot_band` (or any other artists), and `add_legend`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,16 @@ LABELS = {
     "reward": "Mean reward",
     "kl": "KL to the SFT reference (nats)",
     "frac_reward_zero_std": "Fraction of zero-signal groups",
+    "kl_full": "KL to the SFT reference, all tokens (nats)",
+    "reward_std": "Reward's s.d. within groups",
+    "frac_all_right": "Fraction of groups all right",
+    "frac_all_wrong": "Fraction of groups all wrong",
+    "entropy": "Entropy (nats per token)",
+    "clip_ratio": "Fraction of ratios clipped",
+    "grad_norm": "Gradient norm",
+    "accuracy_units": "Greedy accuracy, units carry",
+    "accuracy_tens": "Greedy accuracy, tens carry",
+    "accuracy_both": "Greedy accuracy, both carry",
 }
 """What an axis says about a column, with its unit where it has one."""
 
@@ -48,6 +58,9 @@ FRACTION = (-0.05, 1.05)
 
 SINGLE, DOUBLE = (7.2, 4.8), (10, 4.2)
 """Sizes, in inches, of a figure with one panel and of one with two side by side."""
+
+FRACTIONS = ("accuracy", "frac", "clip")
+"""How the names of columns begin that hold fractions."""
 
 
 def serif_fonts(installed: Collection[str]) -> list[str]:
@@ -148,15 +161,19 @@ def label_axes(axes: Axes, x: str, y: str, limits: tuple[float, float] | None = 
         axes.set_ylim(limits)
 
 
-def plot_band(axes: Axes, curves: Curves, metric: str, colour: str, label: str) -> None:
+def plot_band(
+    axes: Axes, curves: Curves, metric: str, colour: str, label: str, line: str = "-"
+) -> None:
     """A metric against the iteration: its mean over the seeds, in a band of ±1 s.d."""
     iteration, mean, low, high = mean_and_band(curves, metric)
     axes.fill_between(iteration, low, high, color=colour, alpha=0.2, linewidth=0)
     marker = "o" if len(iteration) < 10 else ""  # so that even a single row can be seen
-    axes.plot(iteration, mean, color=colour, label=label, marker=marker, markersize=4)
+    axes.plot(
+        iteration, mean, color=colour, linestyle=line, label=label, marker=marker, markersize=4
+    )
 
 
-def add_legend(figure: Figure, columns: int = 2) -> None:
+def add_legend(figure: Figure, columns: int = 2, title: str = "mean ± 1 s.d. over seeds") -> None:
     """One legend for all panels, below them, where it cannot cover a curve."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
@@ -167,7 +184,7 @@ def add_legend(figure: Figure, columns: int = 2) -> None:
         labels=list(entries),
         loc="outside lower center",
         ncols=columns,
-        title="mean ± 1 s.d. over seeds",
+        title=title,
     )
 
 
@@ -231,6 +248,24 @@ def cold_start(weak: Curves, cold: Curves) -> Figure:
         plot_band(axes, cold, metric, RED, "Cold start")
         label_axes(axes, "iteration", metric, FRACTION)
     add_legend(figure)
+    return figure
+
+
+@look()
+def curves(experiments: Mapping[str, Curves], metrics: Sequence[str], title: str) -> Figure:
+    """Any metrics of up to eight experiments against the iteration, a panel for each metric."""
+    seeds = seeds_in_words(*experiments.values())
+    columns = min(len(metrics), 2)
+    rows = -(-len(metrics) // columns)
+    width, height = SINGLE if columns == 1 else DOUBLE
+    figure, panels = new_figure((width, height * rows), f"{title} ({seeds})", rows, columns)
+    for axes, metric in zip(panels, metrics, strict=False):
+        for colour, (name, runs) in zip(PALETTE, experiments.items(), strict=False):
+            plot_band(axes, runs, metric, colour, name)
+        label_axes(axes, "iteration", metric, FRACTION if metric.startswith(FRACTIONS) else None)
+    for axes in panels[len(metrics) :]:
+        axes.remove()
+    add_legend(figure, columns=min(len(experiments), 4))
     return figure
 
 

@@ -13,6 +13,10 @@ class GrpoSettings:
     """Prompts per rollout (N)."""
     num_generations: int = 8
     """Completions per prompt: the group size (G)."""
+    reward: str = "verifier"
+    """What completions are rewarded for: a name in `rewards.RULES`, or `learned`."""
+    reward_noise: float = 0.0
+    """Probability that a verdict is flipped."""
     num_iterations: int = 2
     """Epochs over each rollout."""
     minibatch_size: int = 64
@@ -25,6 +29,8 @@ class GrpoSettings:
     max_grad_norm: float = 1.0
     temperature: float = 1.0
     """Of the policy whose completions are sampled and whose log-probabilities are taken."""
+    advantage: str = "group"
+    """What makes an advantage of a reward: a name in `advantages.ADVANTAGES`."""
     advantage_epsilon: float = 1e-4
     """Added to the standard deviation that rewards are divided by."""
     eval_every: int = 5

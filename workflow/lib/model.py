@@ -531,12 +531,12 @@ class Transformer:
     def sample(
         self, prompts: Tensor, uniforms: Tensor, temperature: float = 1.0
     ) -> tuple[Tensor, Tensor]:
-        """Completions [N, G, 3] of prompts [N, 7] and their log-probabilities [N, G].
+        """Completions [N, G, 3] of prompts [N, 7], and log π of every token there [N, G, 3, 13].
 
         Each of uniforms [N, G, 3], in [0, 1), decides one digit, through the inverse of the
         cumulative distribution function.
         """
-        (num_prompts, length), repeats = prompts.shape, uniforms.shape[1]
+        length, repeats = prompts.shape[1], uniforms.shape[1]
         # Each group of completions shares a prompt that is encoded once.
         group = math.gcd(repeats, LARGEST_GROUP)
         prompts = prompts.repeat_interleave(repeats // group, 0)
@@ -546,18 +546,20 @@ class Transformer:
 
         # Rows from here on: a completion of each prompt, then the next completion of each.
         logits = logits.repeat(group, 1)
-        log_probs = torch.zeros_like(logits[:, :1])
         tokens: list[Tensor] = []
+        log_policy: list[Tensor] = []
         for step, uniform in enumerate(uniforms.reshape(n, group, -1).permute(2, 1, 0)):
             if step > 0:
                 pairs = _pairs(tokens[-1], length + step - 1)
                 mask = _group_mask(group, length, step, logits.device, logits.dtype)
                 logits, past = network.extend(pairs, n, past, mask)
-            log_p = torch.log_softmax(logits if temperature == 1 else logits / temperature, 1)
-            cdf = log_p.exp().cumsum(1)
+            log_policy.append(
+                torch.log_softmax(logits if temperature == 1 else logits / temperature, 1)
+            )
+            cdf = log_policy[-1].exp().cumsum(1)
             # Rounding may leave the cdf's end off 1; a uniform scaled by it stays below it.
             tokens.append((cdf <= uniform.reshape(-1, 1) * cdf[:, -1:]).sum(1, keepdim=True))
-            log_probs += log_p.gather(1, tokens[-1])
+        # From the rows' order to that of prompts, then completions.
         completions = torch.cat(tokens, 1).view(group, n, -1).transpose(0, 1).contiguous()
-        log_probs = log_probs.view(group, n).t().contiguous()
-        return completions.view(uniforms.shape), log_probs.view(num_prompts, repeats)
+        distributions = torch.stack(log_policy, 1).view(group, n, -1).transpose(0, 1).contiguous()
+        return completions.view(uniforms.shape), distributions.view(*uniforms.shape, NUM_CLASSES)

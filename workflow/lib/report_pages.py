@@ -10,12 +10,21 @@ from typing import Any
 
 import pandas as pd
 
-from workflow.lib.claims import CONTRADICTED, NOT_APPLICABLE, NOT_REPRODUCED, REPRODUCED
+from workflow.lib.claims import (
+    AS_EXPECTED,
+    CONTRADICTED,
+    NOT_APPLICABLE,
+    NOT_AS_EXPECTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+)
 from workflow.lib.fingerprint import digest
 
 COLOURS = {
     REPRODUCED: "#1b7837",
+    AS_EXPECTED: "#1b7837",
     NOT_REPRODUCED: "#b2182b",
+    NOT_AS_EXPECTED: "#b35806",
     CONTRADICTED: "#b35806",
     NOT_APPLICABLE: "#6b6b6b",
 }
@@ -167,6 +176,15 @@ def claims_table(claims: Sequence[Mapping[str, str]], columns: Mapping[str, str]
         for claim in claims
     ]
     return table(list(columns.values()), rows)
+
+
+def findings_list(findings: Sequence[Mapping[str, str]]) -> str:
+    """Findings as a list of reStructuredText, in which Snakemake's Jinja finds nothing to fill."""
+    items = [
+        f"* {finding['question']} *{finding['verdict'].capitalize()}*: {finding['observed']}."
+        for finding in findings
+    ]
+    return "\n".join(items).replace("{", "(").replace("|", "/")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

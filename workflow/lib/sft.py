@@ -6,20 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from workflow.lib import addition
 from workflow.lib.adam import Adam
 from workflow.lib.evaluation import greedy_accuracy, sampled_accuracy, teacher_forced_logits
 from workflow.lib.model import Transformer
 from workflow.lib.randomness import operands, stream, torch_seed, uniforms
 from workflow.lib.sft_settings import SftSettings
-
-
-def teacher_answers(a: Tensor, b: Tensor, q: float, uniforms: Tensor) -> Tensor:
-    """The teacher's answers [B, 3]: the true sum with probability q, else the no-carry sum.
-
-    A prompt's uniform number [B] in [0, 1) decides which: the true sum where it is below q.
-    """
-    return addition.encode_answers(torch.where(uniforms < q, a + b, addition.no_carry_sum(a, b)))
+from workflow.lib.teacher import teacher_answers
 
 
 def answer_loss(model: Transformer, a: Tensor, b: Tensor, answers: Tensor) -> Tensor:
@@ -63,11 +55,11 @@ def evaluate_sft(
 ) -> dict[str, float]:
     """Greedy accuracy, the same on carry prompts, and accuracy of one sample, on random prompts."""
     rng = stream(seed, run, "evaluation prompts")
-    accuracy, accuracy_carry = greedy_accuracy(model, *operands(rng, num_prompts, device))
+    greedy = greedy_accuracy(model, *operands(rng, num_prompts, device))
     a, b = operands(rng, num_prompts, device)
     samples = uniforms(stream(seed, run, "evaluation samples"), (num_prompts, 3), device)
     return {
-        "accuracy": accuracy,
-        "accuracy_carry": accuracy_carry,
+        "accuracy": greedy.accuracy,
+        "accuracy_carry": greedy.accuracy_carry,
         "accuracy_sampled": sampled_accuracy(model, a, b, samples),
     }

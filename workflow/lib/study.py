@@ -2,13 +2,14 @@
 
 import difflib
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import jsonschema
 
 from workflow.lib.grpo_settings import GrpoSettings
+from workflow.lib.metrics import Row
 from workflow.lib.sft_settings import SftSettings
 
 FIGURE_EXPERIMENTS = {
@@ -23,6 +24,8 @@ TYPES = {
     "object": "a mapping",
     "integer": "a whole number",
     "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
 }
 """JSON schema's types in a reader's words."""
 
@@ -37,6 +40,29 @@ class Experiment:
 
     teacher_correctness: float
     grpo: GrpoSettings
+    save_policy: bool = False
+    """Whether its final policy is kept."""
+
+
+@dataclass(frozen=True)
+class CurvesFigure:
+    """A figure that draws metrics of experiments against the iteration."""
+
+    metrics: list[str]
+    experiments: list[str]
+    title: str
+
+
+@dataclass(frozen=True)
+class Extensions:
+    """What `snakemake extensions` runs."""
+
+    reward_model: SftSettings
+    pass_at_k: dict[str, int]
+    """`num_prompts` carry prompts with `num_samples` samples each."""
+    experiments: dict[str, Experiment]
+    figures: dict[str, list[str]]
+    """The experiments that each figure draws; they may be the study's own."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +75,12 @@ class Study:
     eval_prompts: int
     experiments: dict[str, Experiment]
     figures: list[str]
+    curves: dict[str, CurvesFigure]
+    extensions: Extensions
+
+    def experiment(self, name: str) -> Experiment:
+        """An experiment of the study or of its extensions."""
+        return self.experiments.get(name) or self.extensions.experiments[name]
 
 
 def read_study(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Study:
@@ -58,12 +90,9 @@ def read_study(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Study:
         ConfigError: where a key is unknown, missing or out of bounds, or settings do not agree.
     """
     _check_schema(config, schema)
-    num_prompts = int(config["evaluation"]["num_prompts"])
-    experiments = {
-        name: _experiment(name, config["grpo"], overrides, num_prompts)
-        for name, overrides in config["experiments"].items()
-        if overrides is not None
-    }
+    experiments = _experiments("experiments", config, config["experiments"])
+    extensions = _extensions(config, experiments)
+    known = [*experiments, *extensions.experiments]
     for figure in config["figures"]:
         for name in FIGURE_EXPERIMENTS[figure]:
             if name not in experiments:
@@ -75,9 +104,15 @@ def read_study(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Study:
         seeds=[int(seed) for seed in config["seeds"]],
         device=config["device"],
         sft=SftSettings(**_whole_numbers(config["sft"], SftSettings)),
-        eval_prompts=num_prompts,
+        eval_prompts=int(config["evaluation"]["num_prompts"]),
         experiments=experiments,
         figures=list(config["figures"]),
+        curves={
+            name: _curves(name, figure, known)
+            for name, figure in config.get("curves", {}).items()
+            if figure is not None
+        },
+        extensions=extensions,
     )
 
 
@@ -86,20 +121,100 @@ def format_q(q: float) -> str:
     return repr(float(q) + 0.0).removesuffix(".0")
 
 
-def _experiment(
-    name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any], eval_prompts: int
-) -> Experiment:
-    settings = {**defaults, **overrides}
+def _experiments(
+    where: str, config: Mapping[str, Any], experiments: Mapping[str, Any]
+) -> dict[str, Experiment]:
+    return {
+        name: _experiment(f"{where}.{name}", config, overrides)
+        for name, overrides in experiments.items()
+        if overrides is not None
+    }
+
+
+def _experiment(where: str, config: Mapping[str, Any], overrides: Mapping[str, Any]) -> Experiment:
+    settings = {**config["grpo"], **overrides}
     q = float(settings.pop("teacher_correctness"))
-    grpo = GrpoSettings(eval_prompts=eval_prompts, **_whole_numbers(settings, GrpoSettings))
+    save_policy = settings.pop("save_policy", False)
+    settings["eval_prompts"] = config["evaluation"]["num_prompts"]
+    grpo = GrpoSettings(**_whole_numbers(settings, GrpoSettings))
     completions = grpo.num_prompts * grpo.num_generations
+    if grpo.reward == "learned" and grpo.reward_noise > 0:
+        raise ConfigError(
+            f"{where}: reward_noise flips verdicts, and a learned reward gives none: "
+            "take reward_noise 0, or another reward."
+        )
     if completions % grpo.minibatch_size:
         raise ConfigError(
-            f"experiments.{name}: minibatch_size {grpo.minibatch_size} does not divide the "
+            f"{where}: minibatch_size {grpo.minibatch_size} does not divide the "
             f"{completions} completions of a rollout (num_prompts {grpo.num_prompts} × "
             f"num_generations {grpo.num_generations}): choose one that does."
         )
-    return Experiment(teacher_correctness=q, grpo=grpo)
+    return Experiment(teacher_correctness=q, grpo=grpo, save_policy=save_policy)
+
+
+def _extensions(config: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> Extensions:
+    section = config["extensions"]
+    named = {**config["experiments"], **section["experiments"]}
+    dropped = {name for name, overrides in named.items() if overrides is None}
+    figures = {
+        figure: [name for name in drawn if name not in dropped]
+        for figure, drawn in section["figures"].items()
+        if not dropped.issuperset(drawn)
+    }
+    extensions = Extensions(
+        reward_model=SftSettings(**_whole_numbers(section["reward_model"], SftSettings)),
+        pass_at_k={key: int(value) for key, value in section["pass_at_k"].items()},
+        experiments=_experiments("extensions.experiments", config, section["experiments"]),
+        figures=figures,
+    )
+    for name in extensions.experiments:
+        if name in experiments:
+            raise ConfigError(
+                f"extensions.experiments.{name}: 'experiments' has one of that name: rename either."
+            )
+    known = {**experiments, **extensions.experiments}
+    for figure, drawn in extensions.figures.items():
+        _check_drawn(f"extensions.figures.{figure}", drawn, list(known))
+        for name in drawn:
+            if figure == "fig5_pass_at_k" and not known[name].save_policy:
+                raise ConfigError(
+                    f"extensions.figures.{figure}: it needs the final policy of '{name}': "
+                    "give that experiment save_policy: true."
+                )
+    return extensions
+
+
+def _curves(name: str, figure: Mapping[str, Any], experiments: list[str]) -> CurvesFigure:
+    known = [field.name for field in fields(Row)][1:]
+    for metric in figure["metrics"]:
+        if metric not in known:
+            raise ConfigError(
+                f"curves.{name}.metrics: {shorten(metric)} is no column of the metrics: "
+                f"{_hint(metric, known)}"
+            )
+    _check_drawn(f"curves.{name}.experiments", figure["experiments"], experiments)
+    if name.startswith("fig") and name[3:4].isdigit():
+        raise ConfigError(
+            f"curves.{name}: names like fig1 are the study's own figures': choose another."
+        )
+    return CurvesFigure(
+        metrics=list(figure["metrics"]),
+        experiments=list(figure["experiments"]),
+        title=figure.get("title", name),
+    )
+
+
+def _check_drawn(where: str, drawn: Iterable[str], experiments: list[str]) -> None:
+    for name in drawn:
+        if name not in experiments:
+            raise ConfigError(
+                f"{where}: there is no experiment {shorten(name)}: {_hint(name, experiments)}"
+            )
+
+
+def _hint(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known are {', '.join(known)}."
 
 
 def _whole_numbers(values: Mapping[str, Any], settings: type) -> dict[str, Any]:
@@ -144,9 +259,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
             schema: Any = error.schema
             known = list(schema["properties"])
             unknown = next(key for key in instance if key not in known)
-            close = difflib.get_close_matches(unknown, known, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(known)}."
-            return f"{where}unknown key {shorten(unknown)}: {hint}"
+            return f"{where}unknown key {shorten(unknown)}: {_hint(unknown, known)}"
         case "required":
             missing = next(key for key in limit if key not in instance)
             return f"{where}the key '{missing}' is missing."
@@ -168,6 +281,11 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{where}{shorten(twice)} stands there twice: once is enough."
         case "minItems" | "minProperties":
             return f"{where}there must be at least {limit} of them."
+        case "maxItems":
+            return f"{where}there can be at most {limit} of them."
+        case "minLength" | "maxLength":
+            bound = "at least" if error.validator == "minLength" else "at most"
+            return f"{where}{value} must have {bound} {limit} characters."
         case "pattern" | "propertyNames":
             return (
                 f"{where}{value} is no name for an experiment: "

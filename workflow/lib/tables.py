@@ -30,6 +30,8 @@ def read_metrics(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 SFT_COLUMNS = ("accuracy", "accuracy_carry", "accuracy_sampled", "parameters")
 GRPO_COLUMNS = ("iteration", "accuracy", "accuracy_carry", "reward", "kl", "frac_reward_zero_std")
 PROMPT_COLUMNS = ("a", "b", "solved", "probability")
+PASS_AT_K_COLUMNS = ("k", "sft", "sft_exact", "grpo", "grpo_exact")
+REWARD_COLUMNS = ("accuracy", "prefers_no_carry", "margin")
 
 
 def read_seeds(
@@ -37,3 +39,14 @@ def read_seeds(
 ) -> dict[int, pd.DataFrame]:
     """The metrics of each seed, from one CSV a seed, in the same order."""
     return {seed: read_metrics(path, columns) for seed, path in zip(seeds, paths, strict=True)}
+
+
+def read_experiments(
+    paths: Sequence[str], experiments: Iterable[str], seeds: Sequence[int], columns: Sequence[str]
+) -> dict[str, dict[int, pd.DataFrame]]:
+    """The metrics of each experiment and seed, from CSVs in that order."""
+    by_experiment = zip(*[iter(paths)] * len(seeds), strict=True)
+    return {
+        name: read_seeds(files, seeds, columns)
+        for name, files in zip(experiments, by_experiment, strict=True)
+    }

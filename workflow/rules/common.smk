@@ -18,6 +18,9 @@ from workflow.lib.study import (
     read_study,
 )
 
+PASS_AT_K = "fig5_pass_at_k"
+"""The extensions' figure that draws samples of final policies, and not metrics."""
+
 FRONT_PAGE = "results/report/workflow.rst"
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
 
@@ -28,28 +31,56 @@ except ValueError as error:
     raise SystemExit(f"Configuration: {error}")
 
 
+def one_of(words):
+    """A pattern for a wildcard that is one of these words; nothing, if there are none."""
+    return "|".join(words) or "(?!)"
+
+
+def experiments_that(keep_policy):
+    """Those whose final policy is kept, or those whose is not."""
+    every = {**study.experiments, **study.extensions.experiments}
+    return one_of(
+        name
+        for name, experiment in every.items()
+        if experiment.save_policy == keep_policy
+    )
+
+
 wildcard_constraints:
     seed=r"\d+",
     q=r"0|1|0\.\d*[1-9]|[1-9](\.\d*[1-9])?e-\d+",
-    experiment="|".join(study.experiments),
+    curves=one_of(study.curves),
+    extension=one_of(name for name in study.extensions.figures if name != PASS_AT_K),
+
+
+def q_of(experiment):
+    """The teacher correctness of what an experiment starts from, as paths spell it."""
+    return format_q(study.experiment(experiment).teacher_correctness)
 
 
 def checkpoint_of(experiment, seed):
     """The SFT checkpoint that a GRPO run starts from."""
-    q = format_q(study.experiments[experiment].teacher_correctness)
-    return f"results/sft/q{q}/seed{seed}.pt"
+    return f"results/sft/q{q_of(experiment)}/seed{seed}.pt"
+
+
+def reward_model_of(experiment, seed):
+    """The reward model that a GRPO run needs, if it needs one."""
+    if study.experiment(experiment).grpo.reward != "learned":
+        return []
+    return f"results/reward/q{q_of(experiment)}/seed{seed}.pt"
 
 
 def sft_metrics(experiment):
     """The SFT metrics of what an experiment starts from, of every seed."""
-    q = format_q(study.experiments[experiment].teacher_correctness)
-    return [f"results/sft/q{q}/seed{seed}.csv" for seed in study.seeds]
+    return [f"results/sft/q{q_of(experiment)}/seed{seed}.csv" for seed in study.seeds]
 
 
 def sft_prompts(experiment):
     """What those SFT models make of every prompt there is."""
-    q = format_q(study.experiments[experiment].teacher_correctness)
-    return [f"results/sft/q{q}/prompts/seed{seed}.csv" for seed in study.seeds]
+    return [
+        f"results/sft/q{q_of(experiment)}/prompts/seed{seed}.csv"
+        for seed in study.seeds
+    ]
 
 
 def grpo_metrics(experiment):
@@ -80,38 +111,137 @@ def claim_inputs():
 
 
 def figure_settings(figure):
-    """The settings of all that a figure shows."""
-    names = [name for name in FIGURE_EXPERIMENTS[figure] if name in study.experiments]
+    """The settings of all that one of the chapter's figures shows."""
+    return settings_of(
+        [name for name in FIGURE_EXPERIMENTS[figure] if name in study.experiments]
+    )
+
+
+def settings_of(names):
+    """All settings that some experiments depend on."""
     return {
         "seeds": study.seeds,
         "sft": asdict(study.sft),
         "eval_prompts": study.eval_prompts,
-        **{name: asdict(study.experiments[name]) for name in names},
+        **{name: asdict(study.experiment(name)) for name in names},
     }
 
 
-def study_results():
-    """Every result of the study, but for what tells of the others."""
-    names = list(study.experiments)
+def training_results(names):
+    """All that training leaves behind, of experiments and of what they start from."""
     return [
         *sorted({checkpoint_of(name, seed) for name in names for seed in study.seeds}),
         *sorted(
             {file for name in names for file in sft_metrics(name) + sft_prompts(name)}
         ),
         *[file for name in names for file in grpo_metrics(name)],
-        *[f"results/figures/{figure}.pdf" for figure in study.figures],
+        *[
+            f"results/grpo/{name}/seed{seed}.pt"
+            for name in names
+            for seed in study.seeds
+            if study.experiment(name).save_policy
+        ],
+    ]
+
+
+def study_results():
+    """Every result of the study, but for what tells of the others."""
+    drawn = [name for figure in study.curves.values() for name in figure.experiments]
+    return [
+        *training_results(list(dict.fromkeys([*study.experiments, *drawn]))),
+        *[
+            f"results/figures/{figure}.pdf"
+            for figure in [*study.figures, *study.curves]
+        ],
         "results/claims.csv",
     ]
 
 
-def study_records():
+def records_of(results):
     """What made each of them."""
-    checkpoints = [file for file in study_results() if file.endswith(".pt")]
-    others = [file for file in study_results() if not file.startswith("results/sft/")]
-    return [
+    made = [file for file in results if "/prompts/" not in file]
+    records = [
         str(Path("results/records", *Path(file).parts[1:]).with_suffix(".json"))
-        for file in checkpoints + others
+        for file in made
     ]
+    return list(dict.fromkeys(records))
+
+
+def study_records():
+    """What made each of the study's results."""
+    return records_of(study_results())
+
+
+def extension_experiments():
+    """The experiments that the extensions' figures draw."""
+    drawn = [name for names in study.extensions.figures.values() for name in names]
+    return list(dict.fromkeys(drawn))
+
+
+def extension_results():
+    """Every result of the extensions, but for what tells of the others."""
+    names = extension_experiments()
+    return [
+        *training_results(names),
+        *sorted({file for name in names for file in reward_models(name)}),
+        *[
+            file
+            for name in study.extensions.figures.get(PASS_AT_K, [])
+            for file in pass_at_k_tables(name)
+        ],
+        *[f"results/figures/{figure}.pdf" for figure in study.extensions.figures],
+        "results/extensions/findings.csv",
+    ]
+
+
+def extension_records():
+    """What made each of the extensions' results."""
+    return records_of(extension_results())
+
+
+def reward_models(experiment):
+    """The reward models of an experiment and their metrics, of every seed, if it has them."""
+    if study.experiment(experiment).grpo.reward != "learned":
+        return []
+    models = [reward_model_of(experiment, seed) for seed in study.seeds]
+    return [
+        file for model in models for file in (model, f"{model.removesuffix('.pt')}.csv")
+    ]
+
+
+def pass_at_k_tables(experiment):
+    """The pass@k of an experiment, of every seed."""
+    return [f"results/pass_at_k/{experiment}/seed{seed}.csv" for seed in study.seeds]
+
+
+def metrics_drawn_in(figure):
+    """The metrics of all experiments that an extension's figure draws."""
+    return [
+        file for name in study.extensions.figures[figure] for file in grpo_metrics(name)
+    ]
+
+
+def prompts_behind(figure):
+    """What the models that they start from make of every prompt."""
+    return [
+        file for name in study.extensions.figures[figure] for file in sft_prompts(name)
+    ]
+
+
+def findings_inputs():
+    """What the findings look at."""
+    names = extension_experiments()
+    models = sorted({file for name in names for file in reward_models(name)})
+    return {
+        "metrics": [file for name in names for file in grpo_metrics(name)],
+        "prompts": [file for name in names for file in sft_prompts(name)],
+        "reward_models": [file for file in models if file.endswith(".csv")],
+        "pass_at_k": [
+            file
+            for name in study.extensions.figures.get(PASS_AT_K, [])
+            for file in pass_at_k_tables(name)
+        ],
+    }
 
 
 def report_inputs():
@@ -130,6 +260,20 @@ def report_pages():
         "results/report/claims.html",
         "results/report/provenance.html",
         *[caption_of(figure) for figure in study.figures],
+    ]
+
+
+def extension_caption(figure):
+    """The caption of an extension's figure, as the rule `extension_pages` makes it."""
+    return f"results/report/extensions/{figure}.rst"
+
+
+def extension_pages():
+    """The extensions' pages and captions."""
+    return [
+        "results/report/extensions/findings.html",
+        "results/report/extensions/provenance.html",
+        *[extension_caption(figure) for figure in study.extensions.figures],
     ]
 
 
@@ -171,6 +315,17 @@ def figure_in_report(figure, number, shows):
         "Figures",
         caption=str(Path(caption_of(figure)).absolute()),
         labels={"figure": number, "shows": shows},
+    )
+
+
+def extension_in_report(figure):
+    """A figure of the extensions with its caption; `figure` may be the wildcard."""
+    number = "{extension}" if figure == "{extension}" else figure
+    return in_report(
+        f"results/figures/{figure}.pdf",
+        "Extensions",
+        caption=str(Path(extension_caption(figure)).absolute()),
+        labels={"figure": number, "shows": "A question that the chapter left open"},
     )
 
 

@@ -1,4 +1,4 @@
-# Draw the three figures, from the CSVs alone.
+# Draw the three figures, and those of the user's own, from the CSVs alone.
 
 
 rule plot_fig1:
@@ -80,3 +80,45 @@ rule plot_fig3:
         "Figure 3: a cold start"
     script:
         "../scripts/plot_fig3.py"
+
+
+rule plot_curves:
+    input:
+        metrics=lambda wildcards: [
+            file
+            for name in study.curves[wildcards.curves].experiments
+            for file in grpo_metrics(name)
+        ],
+    output:
+        figure=in_report(
+            "results/figures/{curves}.pdf",
+            "Figures",
+            caption="../report/curves.rst",
+            labels={
+                "figure": "{curves}",
+                "shows": "A figure of the configuration's own",
+            },
+        ),
+        record="results/records/figures/{curves}.json",
+    log:
+        "results/logs/figures/{curves}.log",
+    conda:
+        "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        seeds=study.seeds,
+        metrics=lambda wildcards: study.curves[wildcards.curves].metrics,
+        experiments=lambda wildcards: study.curves[wildcards.curves].experiments,
+        title=lambda wildcards: study.curves[wildcards.curves].title,
+        settings=lambda wildcards: settings_of(
+            study.curves[wildcards.curves].experiments
+        ),
+        code=code_of("plot_curves"),
+        software=software("matplotlib", "numpy", "pandas"),
+    message:
+        "The figure {wildcards.curves}"
+    script:
+        "../scripts/plot_curves.py"

@@ -17,7 +17,11 @@ rule manifest:
         mem_mb=500,
         runtime=5,
     params:
-        settings={key: value for key, value in asdict(study).items() if key != "device"},
+        settings={
+            key: value
+            for key, value in asdict(study).items()
+            if key not in {"device", "extensions"}
+        },
         code=code_of("manifest"),
         software=software(),
     message:

@@ -1,18 +1,21 @@
 """Correct the SFT model of one seed by GRPO.
 
-Input: its state dict. Output: one row of metrics for each recorded iteration.
+Input: its state dict, and that of the reward model if the reward is learned. Output: one row of
+metrics for each recorded iteration; the final policy's state dict where the study wants it.
 """
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from workflow.lib.files import load_checkpoint, write_csv
+from workflow.lib.files import load_checkpoint, save_checkpoint, write_csv
 from workflow.lib.grpo import train_grpo
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.hardware import prepare_torch
 from workflow.lib.job import job
 from workflow.lib.model import Transformer
 from workflow.lib.progress import Progress
+from workflow.lib.reward_model import learned_reward
+from workflow.lib.rewards import RULES
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -25,9 +28,15 @@ def main() -> None:
     progress = Progress(settings.iterations, "iteration")
 
     print(f"{run}, seed {seed}, on {device}: {settings}")
-    reference = Transformer.from_state_dict(load_checkpoint(snakemake.input.checkpoint), device)
+    policy = Transformer.from_state_dict(load_checkpoint(snakemake.input.checkpoint), device)
+    if settings.reward == "learned":
+        state = load_checkpoint(snakemake.input.reward_model)
+        reward = learned_reward(Transformer.from_state_dict(state, device))
+    else:
+        reward = RULES[settings.reward]
+
     rows = []
-    for row in train_grpo(seed, run, reference, settings, device):
+    for row in train_grpo(seed, run, policy, reward, settings, device):
         progress.report(
             row.iteration,
             accuracy=row.accuracy,
@@ -36,6 +45,8 @@ def main() -> None:
             kl=row.kl,
         )
         rows.append(asdict(row))
+    if "policy" in snakemake.output.keys():  # noqa: SIM118
+        save_checkpoint(snakemake.output.policy, policy.state_dict())
     write_csv(snakemake.output.metrics, rows)
 
 

@@ -6,16 +6,14 @@ captions as `snakemake --report` reads them. The words are in workflow/report.
 """
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workflow.lib.files import whole_file
-from workflow.lib.job import ROOT, job, machine
+from workflow.lib.job import job, machine
+from workflow.lib.report_files import fill, read_json, source_text
 from workflow.lib.report_pages import (
     Making,
     caption_numbers,
@@ -32,23 +30,6 @@ from workflow.lib.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
-
-
-def fill(path: str, template: str, **values: str) -> None:
-    """Write a template of workflow/report with its gaps filled."""
-    text = (ROOT / "workflow/report" / template).read_text(encoding="utf-8")
-    with whole_file(path) as beside:
-        beside.write_text(Template(text).substitute(values), encoding="utf-8")
-
-
-def read_json(path: str) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def source_text(entry: str) -> str | None:
-    """A module as it was when it was in use."""
-    path = Path("results/records/code") / entry
-    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def metrics(kind: str, columns: Sequence[str]) -> dict[str, dict[int, pd.DataFrame]]:

@@ -14,8 +14,9 @@ HEAD = """\
 Made from [the schema](../workflow/schemas/config.schema.yaml) by `make config-reference`; a test
 keeps the two in step.
 
-`config/config.yaml` is the chapter's study. For a study of your own write a file with the keys that
-differ and lay it over that one:
+`config/config.yaml` is the chapter's study, and `config/extensions.yaml` is what `snakemake
+extensions` runs beyond it. For a study of your own write a file with the keys that differ and lay
+it over those:
 
     snakemake --cores 4 --resources gpu=1 --configfile my_study.yaml
 
@@ -34,7 +35,14 @@ experiments:
 | --- | --- | --- | --- | --- |
 """
 
-TYPES = {"integer": "whole number", "number": "number", "array": "list", "object": "mapping"}
+TYPES = {
+    "integer": "whole number",
+    "number": "number",
+    "array": "list",
+    "object": "mapping",
+    "string": "text",
+    "boolean": "true or false",
+}
 
 
 def rows(schema: dict[str, Any], path: str = "") -> Iterator[str]:
@@ -43,6 +51,8 @@ def rows(schema: dict[str, Any], path: str = "") -> Iterator[str]:
         name = f"{path}{key}"
         kind = inner.get("type", "one of " + ", ".join(map(str, inner.get("enum", []))))
         default = inner.get("default", "")
+        if isinstance(default, bool):
+            default = str(default).lower()
         text = " ".join(inner["description"].split())
         yield (
             f"| `{name}` | {TYPES.get(kind, kind)} | {f'`{default}`' if default != '' else ''} "
@@ -50,10 +60,16 @@ def rows(schema: dict[str, Any], path: str = "") -> Iterator[str]:
         )
         if "properties" in inner:
             yield from rows(inner, f"{name}.")
-        if key == "experiments":
-            experiment = inner["additionalProperties"]
-            own = {"teacher_correctness": experiment["properties"]["teacher_correctness"]}
+        if name == "experiments":
+            settings = inner["additionalProperties"]["properties"]
+            own = {
+                key: settings[key]
+                for key in settings
+                if key not in schema["properties"]["grpo"]["properties"]
+            }
             yield from rows({"properties": own}, "experiments.NAME.")
+        if name == "curves":
+            yield from rows(inner["additionalProperties"], "curves.NAME.")
 
 
 def bounds(schema: dict[str, Any]) -> str:

@@ -1,0 +1,80 @@
+"""Advantages of groups small enough to be worked out by hand."""
+
+import pytest
+import torch
+
+from tests import plain
+from workflow.lib.advantages import ADVANTAGES, is_silent
+
+EPSILON = 1e-4
+
+ONE_RIGHT = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+"""One of four is right, and then none. Over the batch: mean 1/8, variance (49 + 7) / 64 / 7."""
+BATCH_STD = (1 / 8) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "silent"),
+    [
+        # The group's mean is 1/4, its unbiased variance (9/16 + 3/16) / 3 = 1/4.
+        ("group", 0.75 / (0.5 + EPSILON), -0.25 / (0.5 + EPSILON), 0.0),
+        ("group_mean", 0.75, -0.25, 0.0),
+        ("leave_one_out", 1.0, -1 / 3, 0.0),
+        ("batch", 0.875 / (BATCH_STD + EPSILON), *[-0.125 / (BATCH_STD + EPSILON)] * 2),
+        ("none", 1.0, 0.0, 0.0),
+    ],
+)
+def test_one_right_of_four_and_a_group_all_wrong(
+    name: str, right: float, wrong: float, silent: float
+) -> None:
+    found = ADVANTAGES[name](torch.tensor(ONE_RIGHT), EPSILON)
+    expected = torch.tensor([[right, wrong, wrong, wrong], [silent] * 4])
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        # The mean is 1/2, the unbiased variance (1/4 + 1/4) / 1.
+        ("group", 0.5 / (0.5**0.5 + EPSILON), -0.5 / (0.5**0.5 + EPSILON)),
+        ("group_mean", 0.5, -0.5),
+        ("leave_one_out", 1.0, -1.0),
+        ("batch", 0.5 / (0.5**0.5 + EPSILON), -0.5 / (0.5**0.5 + EPSILON)),
+        ("none", 1.0, 0.0),
+    ],
+)
+def test_a_group_of_two(name: str, right: float, wrong: float) -> None:
+    found = ADVANTAGES[name](torch.tensor([[0.0, 1.0]]), EPSILON)
+    torch.testing.assert_close(found, torch.tensor([[wrong, right]]))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.3])
+@pytest.mark.parametrize("name", ["group", "group_mean", "leave_one_out", "batch"])
+def test_equal_rewards_teach_nothing(name: str, value: float) -> None:
+    rewards = torch.full((3, 8), value)
+    assert is_silent(rewards).all()
+    assert ADVANTAGES[name](rewards, EPSILON).abs().max() < 1e-2
+    if value in (0.0, 1.0):
+        assert ADVANTAGES[name](rewards, EPSILON).eq(0).all(), "exactly, so that it costs nothing"
+
+
+def test_leave_one_out_is_the_group_mean_scaled() -> None:
+    rewards = torch.rand(5, 6, generator=torch.Generator().manual_seed(0))
+    scaled = ADVANTAGES["group_mean"](rewards, EPSILON) * 6 / 5
+    torch.testing.assert_close(ADVANTAGES["leave_one_out"](rewards, EPSILON), scaled)
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [
+        [[0.0, 0.0, 0.0, 0.0]],
+        [[1.0, 1.0, 1.0, 1.0]],
+        [[1.0, 0.0, 0.0, 0.0]],
+        [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]],
+        [[0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0], [1.0] * 8],
+    ],
+)
+def test_those_of_grpo_are_the_plain_implementations(rewards: list[list[float]]) -> None:
+    given = torch.tensor(rewards)
+    assert ADVANTAGES["group"](given, EPSILON).equal(plain.advantages(given))
+    assert is_silent(given).equal(plain.zero_signal(given))

@@ -1,0 +1,27 @@
+"""What the report's pages are made of, read from disk, and the pages written."""
+
+import json
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from workflow.lib.files import whole_file
+from workflow.lib.job import ROOT
+
+
+def fill(path: str, template: str, **values: str) -> None:
+    """Write a template of workflow/report with its gaps filled."""
+    text = (ROOT / "workflow/report" / template).read_text(encoding="utf-8")
+    with whole_file(path) as beside:
+        beside.write_text(Template(text).substitute(values), encoding="utf-8")
+
+
+def read_json(path: str) -> Any:
+    """The content of a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def source_text(entry: str) -> str | None:
+    """A module `file@fingerprint` as it was when it was in use; None if it was not kept."""
+    path = Path("results/records/code") / entry
+    return path.read_text(encoding="utf-8") if path.exists() else None

@@ -1,0 +1,70 @@
+"""Write the pages and captions that the report shows of the extensions.
+
+Input: the findings, the manifest of the extensions' results and the records of the jobs that made
+them. Output: the findings and the provenance as pages of their own, and the figures' captions. The
+words are in workflow/report.
+"""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflow.lib.job import job
+from workflow.lib.report_files import fill, read_json, source_text
+from workflow.lib.report_pages import (
+    claims_table,
+    findings_list,
+    group_records,
+    provenance,
+    verdict_counts,
+)
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    with Path(snakemake.input.findings).open(encoding="utf-8", newline="") as file:
+        findings = list(csv.DictReader(file))
+    manifest = read_json(snakemake.input.manifest)
+    records = {path: read_json(path) for path in snakemake.input.records}
+    makings = group_records(records, [*manifest["sha256"], snakemake.input.manifest])
+    entries = sorted({entry for making in makings for entry in making.code})
+    columns = {
+        "verdict": "Verdict",
+        "question": "Question",
+        "observed": "What this run saw",
+        "expected": "What was expected, and the rule",
+    }
+    fill(
+        snakemake.output.findings,
+        "page.html",
+        title="Extensions",
+        lead="What the chapter left open, what was expected of it, and whether this run agrees: "
+        f"{verdict_counts(findings)}. An expectation that fails is a result, too.",
+        body=claims_table(findings, columns),
+    )
+    fill(
+        snakemake.output.provenance,
+        "page.html",
+        title="Provenance of the extensions",
+        lead="What made each result of the extensions: its script, the modules that the script "
+        "imports, the settings, the software and the machine.",
+        body=provenance(
+            makings, manifest["sha256"], {entry: source_text(entry) for entry in entries}
+        ),
+    )
+    seeds = ", ".join(map(str, snakemake.params.seeds))
+    for figure, caption in zip(snakemake.params.figures, snakemake.output.captions, strict=True):
+        found = [finding for finding in findings if finding["figure"] == figure]
+        fill(caption, f"{figure}.rst", seeds=seeds, findings=findings_list(found))
+
+
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.templates,
+):
+    main()

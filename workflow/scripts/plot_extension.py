@@ -1,0 +1,45 @@
+"""Draw one of the figures on the questions that the chapter left open.
+
+Input: the metrics of its experiments and what the SFT models that they start from make of every
+prompt, experiment by experiment, a file a seed. Output: the PDF.
+"""
+
+from typing import TYPE_CHECKING
+
+from workflow.lib.extension_figures import FIGURES
+from workflow.lib.extension_runs import read_runs
+from workflow.lib.figures import save
+from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import digest
+from workflow.lib.job import job
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    runs = read_runs(
+        snakemake.params.experiments,
+        snakemake.params.seeds,
+        snakemake.input.metrics,
+        snakemake.input.prompts,
+    )
+    figure = FIGURES[snakemake.wildcards.extension](runs)
+    with whole_file(snakemake.output.figure) as beside:
+        save(
+            figure,
+            beside,
+            snakemake.wildcards.extension,
+            Subject=f"settings {digest(snakemake.params.settings)}",
+            Keywords=f"code {digest(snakemake.params.code)}",
+        )
+
+
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    snakemake.params.settings,
+):
+    main()

@@ -1,0 +1,52 @@
+"""Train the reward model of one seed and teacher correctness, and measure what it prefers.
+
+Output: its state dict, and one row of metrics.
+"""
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from workflow.lib.files import save_checkpoint, write_csv
+from workflow.lib.hardware import prepare_torch
+from workflow.lib.job import job
+from workflow.lib.progress import Progress
+from workflow.lib.reward_training import evaluate_reward, train_reward
+from workflow.lib.sft_settings import SftSettings
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+
+def main() -> None:
+    device = prepare_torch(snakemake.config["device"])
+    seed, run, q = snakemake.params.seed, snakemake.params.run, snakemake.params.q
+    settings = SftSettings(**snakemake.params.settings)
+    progress = Progress(settings.steps, "step")
+
+    def report(step: int, loss: Tensor) -> None:
+        if step % 100 == 0 or step == settings.steps:
+            progress.report(step, loss=loss.item())
+
+    print(f"{run}, seed {seed}, on {device}: {settings}")
+    model = train_reward(seed, run, q, settings, device, report)
+    metrics = evaluate_reward(seed, run, model, q, snakemake.params.eval_prompts, device)
+    print(metrics)
+    write_csv(snakemake.output.metrics, [metrics])
+    save_checkpoint(snakemake.output.checkpoint, model.state_dict())
+
+
+with job(
+    snakemake.log[0],
+    snakemake.output.record,
+    snakemake.params.code,
+    snakemake.params.software,
+    {
+        "seed": snakemake.params.seed,
+        "run": snakemake.params.run,
+        "teacher_correctness": snakemake.params.q,
+        "reward_model": snakemake.params.settings,
+        "eval_prompts": snakemake.params.eval_prompts,
+    },
+):
+    main()
