@@ -36,7 +36,7 @@ rule all:
 rule extensions:
     input:
         rules.all.input,
-        extension_results(),
+        lambda wildcards: extension_results(),
         "results/extensions/manifest.json",
         extension_pages(),
     message:

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,15 @@ def test_what_never_got_there_is_left_out_of_the_speeds() -> None:
     figure = FIGURES["fig4_cold_start_data"](made)
     speeds = figure.axes[1].lines[0].get_ydata()
     assert np.isnan(np.asarray(speeds)[-1]), "the mean of a run that never gets there is not known"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_can_be_drawn_of_runs_that_learned_nothing(name: str, tmp_path: Path) -> None:
+    made = copy.deepcopy(evidence().runs[name])
+    for runs in made.values():
+        for frame in runs.metrics.values():
+            frame.loc[:, frame.columns != "iteration"] = 0.0
+    figures.save(FIGURES[name](made), tmp_path / "figure.pdf", name)
 
 
 def test_a_perfect_policys_kl_is_drawn() -> None:

@@ -100,7 +100,8 @@ def cold_start_data(runs: Mapping[str, Runs]) -> Figure:
 
     reached = [run.reaches("accuracy_carry", 0.9) for run in ordered]
     plot_sweep(middle, qs, reached, BLUE, "first at 0.9 on carry prompts")
-    middle.set_yscale("log")
+    if np.isfinite([list(of_seeds.values()) for of_seeds in reached]).any():
+        middle.set_yscale("log")
     titled(middle, "How fast (only what got there)", x, "GRPO iteration")
 
     first = [run.at(1, "frac_reward_zero_std") for run in ordered]

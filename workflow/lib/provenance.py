@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 """The folder of the Snakefile."""
 
 
+@functools.cache
 def code_of(script: str) -> list[str]:
     """`file@fingerprint` of a script of `workflow/scripts` and of every project module it imports.
 

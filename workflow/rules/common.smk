@@ -25,7 +25,8 @@ FRONT_PAGE = "results/report/workflow.rst"
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
 
 try:
-    study = read_study(config, yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    schema = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    study = read_study(config, schema)
     GPUS_PER_JOB = int(uses_gpu(study.device))
 except ValueError as error:
     raise SystemExit(f"Configuration: {error}")
@@ -184,19 +185,10 @@ def extension_results():
     return [
         *training_results(names),
         *sorted({file for name in names for file in reward_models(name)}),
-        *[
-            file
-            for name in study.extensions.figures.get(PASS_AT_K, [])
-            for file in pass_at_k_tables(name)
-        ],
+        *pass_at_k_tables(),
         *[f"results/figures/{figure}.pdf" for figure in study.extensions.figures],
         "results/extensions/findings.csv",
     ]
-
-
-def extension_records():
-    """What made each of the extensions' results."""
-    return records_of(extension_results())
 
 
 def reward_models(experiment):
@@ -209,9 +201,13 @@ def reward_models(experiment):
     ]
 
 
-def pass_at_k_tables(experiment):
-    """The pass@k of an experiment, of every seed."""
-    return [f"results/pass_at_k/{experiment}/seed{seed}.csv" for seed in study.seeds]
+def pass_at_k_tables():
+    """The pass@k of the experiments whose figure draws it, of every seed."""
+    return [
+        f"results/pass_at_k/{experiment}/seed{seed}.csv"
+        for experiment in study.extensions.figures.get(PASS_AT_K, [])
+        for seed in study.seeds
+    ]
 
 
 def metrics_drawn_in(figure):
@@ -228,7 +224,7 @@ def prompts_behind(figure):
     ]
 
 
-def findings_inputs():
+def findings_inputs(wildcards):
     """What the findings look at."""
     names = extension_experiments()
     models = sorted({file for name in names for file in reward_models(name)})
@@ -236,11 +232,7 @@ def findings_inputs():
         "metrics": [file for name in names for file in grpo_metrics(name)],
         "prompts": [file for name in names for file in sft_prompts(name)],
         "reward_models": [file for file in models if file.endswith(".csv")],
-        "pass_at_k": [
-            file
-            for name in study.extensions.figures.get(PASS_AT_K, [])
-            for file in pass_at_k_tables(name)
-        ],
+        "pass_at_k": pass_at_k_tables(),
     }
 
 

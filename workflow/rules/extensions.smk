@@ -1,4 +1,4 @@
-# Answer the questions that the chapter left open.
+# Answer the questions that the chapter left open. What their code is, is asked only where they run.
 
 
 rule pass_at_k:
@@ -27,7 +27,7 @@ rule pass_at_k:
         **study.extensions.pass_at_k,
         seed=lambda wildcards: int(wildcards.seed),
         run="pass_at_k/{experiment}",
-        code=code_of("pass_at_k"),
+        code=lambda wildcards: code_of("pass_at_k"),
         software=software("torch", "numpy"),
     message:
         "pass@k of seed {wildcards.seed}, experiment {wildcards.experiment}"
@@ -37,11 +37,7 @@ rule pass_at_k:
 
 rule plot_pass_at_k:
     input:
-        tables=[
-            file
-            for name in study.extensions.figures.get(PASS_AT_K, [])
-            for file in pass_at_k_tables(name)
-        ],
+        tables=lambda wildcards: pass_at_k_tables(),
     output:
         figure=extension_in_report(PASS_AT_K),
         record=f"results/records/figures/{PASS_AT_K}.json",
@@ -56,8 +52,8 @@ rule plot_pass_at_k:
     params:
         seeds=study.seeds,
         experiments=study.extensions.figures.get(PASS_AT_K, []),
-        settings=settings_of(study.extensions.figures.get(PASS_AT_K, [])),
-        code=code_of("plot_pass_at_k"),
+        settings=lambda wildcards: settings_of(study.extensions.figures[PASS_AT_K]),
+        code=lambda wildcards: code_of("plot_pass_at_k"),
         software=software("matplotlib", "numpy", "pandas"),
     message:
         "The figure on pass@k"
@@ -89,7 +85,7 @@ rule plot_extension:
         settings=lambda wildcards: settings_of(
             study.extensions.figures[wildcards.extension]
         ),
-        code=code_of("plot_extension"),
+        code=lambda wildcards: code_of("plot_extension"),
         software=software("matplotlib", "numpy", "pandas"),
     message:
         "The figure {wildcards.extension}"
@@ -99,7 +95,7 @@ rule plot_extension:
 
 rule check_extensions:
     input:
-        **findings_inputs(),
+        unpack(findings_inputs),
     output:
         table=in_report(
             "results/extensions/findings.csv",
@@ -119,10 +115,10 @@ rule check_extensions:
     params:
         seeds=study.seeds,
         figures=study.extensions.figures,
-        experiments={
+        experiments=lambda wildcards: {
             name: asdict(study.experiment(name)) for name in extension_experiments()
         },
-        code=code_of("check_extensions"),
+        code=lambda wildcards: code_of("check_extensions"),
         software=software("numpy", "pandas"),
     message:
         "What the extensions found, against what was expected"
@@ -132,8 +128,8 @@ rule check_extensions:
 
 use rule manifest as extension_manifest with:
     input:
-        results=extension_results(),
-        records=extension_records(),
+        results=lambda wildcards: extension_results(),
+        records=lambda wildcards: records_of(extension_results()),
     output:
         manifest="results/extensions/manifest.json",
         record="results/records/extensions/manifest.json",
@@ -145,7 +141,7 @@ use rule manifest as extension_manifest with:
             for key, value in asdict(study).items()
             if key not in {"device", "curves"}
         },
-        code=code_of("manifest"),
+        code=lambda wildcards: code_of("manifest"),
         software=software(),
     message:
         "The manifest of the extensions' results"
@@ -155,7 +151,10 @@ rule extension_pages:
     input:
         findings="results/extensions/findings.csv",
         manifest="results/extensions/manifest.json",
-        records=[*extension_records(), "results/records/extensions/manifest.json"],
+        records=lambda wildcards: [
+            *records_of(extension_results()),
+            "results/records/extensions/manifest.json",
+        ],
     output:
         findings=in_report(
             "results/report/extensions/findings.html",
@@ -183,7 +182,7 @@ rule extension_pages:
         seeds=study.seeds,
         figures=list(study.extensions.figures),
         templates=report_templates(),
-        code=code_of("extension_pages"),
+        code=lambda wildcards: code_of("extension_pages"),
         software=software("pandas"),
     message:
         "The extensions' pages of the report"

@@ -116,7 +116,7 @@ rule plot_curves:
         settings=lambda wildcards: settings_of(
             study.curves[wildcards.curves].experiments
         ),
-        code=code_of("plot_curves"),
+        code=lambda wildcards: code_of("plot_curves"),
         software=software("matplotlib", "numpy", "pandas"),
     message:
         "The figure {wildcards.curves}"

@@ -66,7 +66,7 @@ rule train_reward:
         q=lambda wildcards: float(wildcards.q),
         settings=asdict(study.extensions.reward_model),
         eval_prompts=study.eval_prompts,
-        code=code_of("train_reward"),
+        code=lambda wildcards: code_of("train_reward"),
         software=software("torch", "numpy"),
     message:
         "Reward model of seed {wildcards.seed} on a teacher that is right with probability {wildcards.q}"
