@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from workflow.lib.claims import silent_fraction
 from workflow.lib.extension_runs import Runs
@@ -28,6 +29,7 @@ from workflow.lib.figures import (
 )
 
 DOUBLE_TALL = (10, 4.8)
+BANDS_AND_DOTS = "lines: mean over seeds; bands: ± 1 s.d.; dots: seeds"
 
 Figures = Mapping[str, Callable[[Mapping[str, Runs]], Figure]]
 
@@ -102,6 +104,8 @@ def cold_start_data(runs: Mapping[str, Runs]) -> Figure:
     plot_sweep(middle, qs, reached, BLUE, "first at 0.9 on carry prompts")
     if np.isfinite([list(of_seeds.values()) for of_seeds in reached]).any():
         middle.set_yscale("log")
+        middle.yaxis.set_major_formatter(ScalarFormatter())
+        middle.yaxis.set_minor_formatter(NullFormatter())
     titled(middle, "How fast (only what got there)", x, "GRPO iteration")
 
     first = [run.at(1, "frac_reward_zero_std") for run in ordered]
@@ -207,7 +211,7 @@ def baseline(runs: Mapping[str, Runs]) -> Figure:
     """Figure 7: what the advantage is measured against, from different starts."""
     seeds = seeds_in_words(*(run.metrics for run in runs.values()))
     qs = sorted({run.q for run in runs.values()}, reverse=True)
-    metrics = ("accuracy_carry", "kl", "grad_norm")
+    metrics = {"accuracy_carry": "Carry accuracy", "kl": "KL (nats)", "grad_norm": "Gradient norm"}
     figure, panels = new_figure(
         (4 * len(qs), 9), f"Does the group baseline matter? ({seeds})", len(metrics), len(qs)
     )
@@ -221,8 +225,7 @@ def baseline(runs: Mapping[str, Runs]) -> Figure:
             label_axes(axes, "iteration", metric, FRACTION if metric == "accuracy_carry" else None)
             if row == 0:
                 axes.set_title(f"q = {q:g}")
-            if column > 0:
-                axes.set_ylabel("")
+            axes.set_ylabel(metrics[metric] if column == 0 else "")
     add_legend(figure, columns=3)
     return figure
 
@@ -247,7 +250,7 @@ def group_size(runs: Mapping[str, Runs]) -> Figure:
         plot_band(right, run.metrics, "accuracy_carry", colour, f"G = {size:g}")
     label_axes(right, "iteration", "accuracy_carry", FRACTION)
     right.set_title("Speed of learning")
-    add_legend(figure, columns=3)
+    add_legend(figure, columns=3, title=BANDS_AND_DOTS)
     return figure
 
 
@@ -266,7 +269,7 @@ def noisy_verifier(runs: Mapping[str, Runs]) -> Figure:
     plot_sweep(right, noises, [run.late("accuracy_carry") for run in ordered], RED, "carry prompts")
     titled(right, "Over the last third", "Probability that a verdict is flipped", "Greedy accuracy")
     right.set_ylim(FRACTION)
-    add_legend(figure, columns=4)
+    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
     return figure
 
 
@@ -290,7 +293,7 @@ def anchor(runs: Mapping[str, Runs]) -> Figure:
     plot_sweep(right, betas, late_carry, RED, "the same on carry prompts")
     titled(right, "Accuracy in the end", "β", "Greedy accuracy")
     right.set_ylim(0.75, 1.01)
-    add_legend(figure, columns=4)
+    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
     return figure
 
 
