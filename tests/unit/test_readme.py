@@ -1,7 +1,10 @@
 """The README says what the reference run says."""
 
 import csv
+import re
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,3 +21,32 @@ def test_the_table_of_speeds_is_the_benchmarks() -> None:
             share = f"{100 * float(row['of_limit']):.0f} %"
             line += f"({row['ratio_lowest']} to {row['ratio_highest']}) | {share} |"
         assert line in README
+
+
+def test_the_numbers_of_the_extensions_page_are_the_reference_runs() -> None:
+    """Each number with three digits or more in a question's paragraph stands among its findings."""
+    with (ROOT / "reference/extensions/findings.csv").open(encoding="utf-8", newline="") as file:
+        findings = list(csv.DictReader(file))
+    page = (ROOT / "docs/extensions.md").read_text(encoding="utf-8")
+    sections = re.split(
+        r"^## ", page.partition("## 4.")[1] + page.partition("## 4.")[2], flags=re.M
+    )
+    settings = yaml.safe_load((ROOT / "config/extensions.yaml").read_text(encoding="utf-8"))
+    varied = {
+        str(value)
+        for experiment in settings["extensions"]["experiments"].values()
+        for value in experiment.values()
+    }
+    checked = 0
+    for section in sections[1:8]:
+        [figure] = re.findall(r"\(figures/(\w+)\.png\)", section)
+        rows = [row for row in findings if row["figure"] == figure]
+        known = varied | set(
+            re.findall(
+                r"\d+\.\d+", " ".join(f"{row['observed']} {row['expected']}" for row in rows)
+            )
+        )
+        for number in re.findall(r"\d+\.\d{2,}(?! %)", section):
+            assert number in known, f"{figure}: {number}"
+            checked += 1
+    assert checked > 40

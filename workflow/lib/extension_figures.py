@@ -250,7 +250,7 @@ def group_size(runs: Mapping[str, Runs]) -> Figure:
         plot_band(right, run.metrics, "accuracy_carry", colour, f"G = {size:g}")
     label_axes(right, "iteration", "accuracy_carry", FRACTION)
     right.set_title("Speed of learning")
-    add_legend(figure, columns=3, title=BANDS_AND_DOTS)
+    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
     return figure
 
 

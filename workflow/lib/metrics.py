@@ -27,7 +27,7 @@ class Row:
     kl_full: float
     """KL divergence to the reference, from the whole vocabulary: Σ_v π_old(v) log(π_old(v) /
     π_ref(v)) at each token, summed over a completion's tokens, and averaged over the batch's
-    completions, in nats. It estimates the same, with less noise, and is never negative."""
+    completions, in nats. It estimates the same with less noise; only rounding makes it negative."""
     reward_std: float
     """Standard deviation of the rewards within a group, mean over the groups."""
     accuracy_sampled: float
