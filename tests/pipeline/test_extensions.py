@@ -33,7 +33,7 @@ def extended(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Pro
 def test_every_figure_is_drawn_and_nothing_is_left_to_do(extended: Project) -> None:
     figures = {path.stem for path in (extended.path / "results/figures").glob("*.pdf")}
     assert set(SMALL["figures"]) <= figures
-    assert planned(extended, "extensions.yaml", "--", "extensions") == set()
+    assert planned(extended, "extensions", overlay=("extensions.yaml",)) == set()
 
 
 def test_every_metric_is_recorded(extended: Project) -> None:
@@ -113,4 +113,4 @@ def test_the_worked_example_draws_its_figure_without_code(
     [mine] = example["experiments"]
     assert mine in figure["experiments"]
     assert (project.path / f"results/grpo/{mine}/seed1.csv").exists()
-    assert planned(project, "mine.yaml", "--", target) == set()
+    assert planned(project, target, overlay=("mine.yaml",)) == set()

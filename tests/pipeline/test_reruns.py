@@ -151,9 +151,11 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
 }
 
 
-def planned(project: Project, *arguments: str, **options: object) -> set[str]:
-    """The jobs of a dry run, by short names."""
-    done = project.snakemake("--dry-run", *arguments, **options)  # type: ignore[arg-type]
+def planned(
+    project: Project, *targets: str, overlay: tuple[str, ...] = (), **options: object
+) -> set[str]:
+    """The jobs of a dry run, by short names; `overlay` names further configuration files."""
+    done = project.snakemake(*overlay, "--dry-run", "--", *targets, **options)  # type: ignore[arg-type]
     assert done.returncode == 0, done.stdout + done.stderr
     return jobs_in(done.stdout + done.stderr)
 

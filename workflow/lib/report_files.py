@@ -9,11 +9,16 @@ from workflow.lib.files import whole_file
 from workflow.lib.job import ROOT
 
 
+def filled(template: str, **values: str) -> str:
+    """A template of workflow/report with its gaps filled."""
+    text = (ROOT / "workflow/report" / template).read_text(encoding="utf-8")
+    return Template(text).substitute(values)
+
+
 def fill(path: str, template: str, **values: str) -> None:
     """Write a template of workflow/report with its gaps filled."""
-    text = (ROOT / "workflow/report" / template).read_text(encoding="utf-8")
     with whole_file(path) as beside:
-        beside.write_text(Template(text).substitute(values), encoding="utf-8")
+        beside.write_text(filled(template, **values), encoding="utf-8")
 
 
 def read_json(path: str) -> Any:

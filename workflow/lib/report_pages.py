@@ -187,6 +187,17 @@ def findings_list(findings: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(items).replace("{", "(").replace("|", "/")
 
 
+def caption_of_each(captions: Mapping[str, str]) -> str:
+    """Captions by their figures' names, as one that Snakemake's Jinja makes each figure's own of.
+
+    One rule draws several figures, and Snakemake has one caption for a rule.
+    """
+    return "".join(
+        f'{{% if "{figure}" in snakemake.output.figure %}}{text}{{% endif %}}\n'
+        for figure, text in captions.items()
+    )
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """An HTML table of cells that are HTML already; headings are text."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)

@@ -255,9 +255,8 @@ def report_pages():
     ]
 
 
-def extension_caption(figure):
-    """The caption of an extension's figure, as the rule `extension_pages` makes it."""
-    return f"results/report/extensions/{figure}.rst"
+EXTENSION_CAPTIONS = "results/report/extensions/captions.rst"
+"""The captions of the extensions' figures, one for each; each figure shows its own."""
 
 
 def extension_pages():
@@ -265,7 +264,7 @@ def extension_pages():
     return [
         "results/report/extensions/findings.html",
         "results/report/extensions/provenance.html",
-        *[extension_caption(figure) for figure in study.extensions.figures],
+        EXTENSION_CAPTIONS,
     ]
 
 
@@ -316,7 +315,7 @@ def extension_in_report(figure):
     return in_report(
         f"results/figures/{figure}.pdf",
         "Extensions",
-        caption=str(Path(extension_caption(figure)).absolute()),
+        caption=str(Path(EXTENSION_CAPTIONS).absolute()),
         labels={"figure": number, "shows": "A question that the chapter left open"},
     )
 

@@ -168,7 +168,7 @@ rule extension_pages:
             caption="../report/provenance.rst",
             labels={"page": "What made each of the extensions' results"},
         ),
-        captions=[extension_caption(figure) for figure in study.extensions.figures],
+        captions=EXTENSION_CAPTIONS,
         record="results/records/report/extensions.json",
     log:
         "results/logs/report/extensions.log",

@@ -9,9 +9,11 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workflow.lib.files import whole_file
 from workflow.lib.job import job
-from workflow.lib.report_files import fill, read_json, source_text
+from workflow.lib.report_files import fill, filled, read_json, source_text
 from workflow.lib.report_pages import (
+    caption_of_each,
     claims_table,
     findings_list,
     group_records,
@@ -55,9 +57,12 @@ def main() -> None:
         ),
     )
     seeds = ", ".join(map(str, snakemake.params.seeds))
-    for figure, caption in zip(snakemake.params.figures, snakemake.output.captions, strict=True):
-        found = [finding for finding in findings if finding["figure"] == figure]
-        fill(caption, f"{figure}.rst", seeds=seeds, findings=findings_list(found))
+    captions = {}
+    for figure in snakemake.params.figures:
+        found = findings_list([finding for finding in findings if finding["figure"] == figure])
+        captions[figure] = filled(f"{figure}.rst", seeds=seeds, findings=found)
+    with whole_file(snakemake.output.captions) as beside:
+        beside.write_text(caption_of_each(captions), encoding="utf-8")
 
 
 with job(
