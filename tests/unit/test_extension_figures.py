@@ -14,6 +14,7 @@ from tests.unit.test_study import CONFIG, ROOT, SCHEMA
 from workflow.lib import extension_figures, figures
 from workflow.lib.extension_figures import FIGURES
 from workflow.lib.findings import FINDINGS
+from workflow.lib.questions import QUESTIONS
 from workflow.lib.study import read_study
 
 
@@ -102,7 +103,7 @@ def test_names_are_the_same_everywhere() -> None:
     """In the schema, the configuration, the drawing, the findings and the report's captions."""
     names = list(CONFIG["extensions"]["figures"])
     schema = SCHEMA["properties"]["extensions"]["properties"]["figures"]
-    assert schema["propertyNames"]["enum"] == names
+    assert schema["propertyNames"]["enum"] == names == list(QUESTIONS)
     assert {*FIGURES, "fig5_pass_at_k"} == set(names)
     assert {finding.figure for finding in FINDINGS} == set(names)
     for name in names:

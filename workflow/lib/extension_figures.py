@@ -27,6 +27,7 @@ from workflow.lib.figures import (
     plot_band,
     seeds_in_words,
 )
+from workflow.lib.questions import QUESTIONS
 
 DOUBLE_TALL = (10, 4.8)
 BANDS_AND_DOTS = "lines: mean over seeds; bands: ± 1 s.d.; dots: seeds"
@@ -84,7 +85,7 @@ def cold_start_data(runs: Mapping[str, Runs]) -> Figure:
     qs, ordered = list(by_q), list(by_q.values())
     seeds = seeds_in_words(*(run.metrics for run in ordered))
     figure, [left, middle, right] = new_figure(
-        (13, 4.6), f"How much cold-start data is enough? ({seeds})", columns=3
+        (13, 4.6), f"{QUESTIONS['fig4_cold_start_data']} ({seeds})", columns=3
     )
     x = "Teacher correctness q"
     shortest = min(run.settings.iterations for run in ordered)
@@ -132,7 +133,7 @@ def pass_at_k(tables: Mapping[str, Mapping[int, pd.DataFrame]]) -> Figure:
     seeds = seeds_in_words(*tables.values())
     figure, panels = new_figure(
         (5 * max(2, len(tables)), 4.6),
-        f"Does RL teach, or only sharpen? ({seeds})",
+        f"{QUESTIONS['fig5_pass_at_k']} ({seeds})",
         columns=len(tables),
     )
     for axes, (name, by_seed) in zip(panels, tables.items(), strict=True):
@@ -169,7 +170,10 @@ def reward_is_the_objective(runs: Mapping[str, Runs]) -> Figure:
         name for name in REWARDS if any(run.settings.reward == name for run in runs.values())
     ]
     figure, panels = new_figure(
-        (3.6 * len(rewards), 7.6), f"Is the reward the objective? ({seeds})", 2, len(rewards)
+        (3.6 * len(rewards), 7.6),
+        f"{QUESTIONS['fig6_reward_is_the_objective']} ({seeds})",
+        2,
+        len(rewards),
     )
     for column, reward in enumerate(rewards):
         top, bottom = panels[column], panels[len(rewards) + column]
@@ -213,7 +217,7 @@ def baseline(runs: Mapping[str, Runs]) -> Figure:
     qs = sorted({run.q for run in runs.values()}, reverse=True)
     metrics = {"accuracy_carry": "Carry accuracy", "kl": "KL (nats)", "grad_norm": "Gradient norm"}
     figure, panels = new_figure(
-        (4 * len(qs), 9), f"Does the group baseline matter? ({seeds})", len(metrics), len(qs)
+        (4 * len(qs), 9), f"{QUESTIONS['fig7_baseline']} ({seeds})", len(metrics), len(qs)
     )
     for row, metric in enumerate(metrics):
         for column, q in enumerate(qs):
@@ -236,7 +240,9 @@ def group_size(runs: Mapping[str, Runs]) -> Figure:
     by_size = sweep(runs, lambda run: run.settings.num_generations)
     sizes, ordered = list(by_size), list(by_size.values())
     seeds = seeds_in_words(*(run.metrics for run in ordered))
-    figure, [left, right] = new_figure(DOUBLE_TALL, f"Group size ({seeds})", columns=2)
+    figure, [left, right] = new_figure(
+        DOUBLE_TALL, f"{QUESTIONS['fig8_group_size']} ({seeds})", columns=2
+    )
     first = [run.at(1, "frac_reward_zero_std") for run in ordered]
     expected = [
         {seed: silent_fraction(p.probability, int(size)) for seed, p in run.prompts.items()}
@@ -260,7 +266,9 @@ def noisy_verifier(runs: Mapping[str, Runs]) -> Figure:
     by_noise = sweep(runs, lambda run: run.settings.reward_noise)
     noises, ordered = list(by_noise), list(by_noise.values())
     seeds = seeds_in_words(*(run.metrics for run in ordered))
-    figure, [left, right] = new_figure(DOUBLE_TALL, f"A noisy verifier ({seeds})", columns=2)
+    figure, [left, right] = new_figure(
+        DOUBLE_TALL, f"{QUESTIONS['fig9_noisy_verifier']} ({seeds})", columns=2
+    )
     for colour, (noise, run) in zip(PALETTE, by_noise.items(), strict=False):
         plot_band(left, run.metrics, "accuracy_carry", colour, f"flipped: {noise:g}")
     label_axes(left, "iteration", "accuracy_carry", FRACTION)
@@ -279,7 +287,9 @@ def anchor(runs: Mapping[str, Runs]) -> Figure:
     by_beta = sweep(runs, lambda run: run.settings.beta)
     betas, ordered = list(by_beta), list(by_beta.values())
     seeds = seeds_in_words(*(run.metrics for run in ordered))
-    figure, [left, middle, right] = new_figure((13, 4.6), f"The anchor ({seeds})", columns=3)
+    figure, [left, middle, right] = new_figure(
+        (13, 4.6), f"{QUESTIONS['fig10_anchor']} ({seeds})", columns=3
+    )
     for colour, (beta, run) in zip(PALETTE, by_beta.items(), strict=False):
         plot_band(left, run.metrics, "kl", colour, f"β = {beta:g}")
     label_axes(left, "iteration", "kl")

@@ -1,6 +1,7 @@
 # What the rules share: the validated study, and where its results lie.
 
 import csv
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 from workflow.lib.fingerprint import digest
 from workflow.lib.hardware import uses_gpu
 from workflow.lib.provenance import code_of, keep_sources, software
+from workflow.lib.questions import QUESTIONS
 from workflow.lib.study import (
     CHAPTER_EXPERIMENTS,
     FIGURE_EXPERIMENTS,
@@ -311,12 +313,17 @@ def figure_in_report(figure, number, shows):
 
 def extension_in_report(figure):
     """A figure of the extensions with its caption; `figure` may be the wildcard."""
-    number = "{extension}" if figure == "{extension}" else figure
+
+    def labels(wildcards):
+        name = figure.format(**wildcards)
+        number = re.match(r"fig(\d+)_", name)[1]
+        return {"figure": number.rjust(2), "question": QUESTIONS[name]}
+
     return in_report(
         f"results/figures/{figure}.pdf",
         "Extensions",
         caption=str(Path(EXTENSION_CAPTIONS).absolute()),
-        labels={"figure": number, "shows": "A question that the chapter left open"},
+        labels=labels,
     )
 
 

@@ -101,7 +101,7 @@ rule check_extensions:
             "results/extensions/findings.csv",
             "Extensions",
             caption="../report/findings.rst",
-            labels={"figure": "4 to 10", "shows": "The findings as a table (CSV)"},
+            labels={"figure": "all", "question": "The findings as a table (CSV)"},
         ),
         record="results/records/extensions/findings.json",
     log:
@@ -160,7 +160,7 @@ rule extension_pages:
             "results/report/extensions/findings.html",
             "Extensions",
             caption="../report/findings.rst",
-            labels={"figure": "4 to 10", "shows": "The findings"},
+            labels={"figure": "all", "question": "What was found"},
         ),
         provenance=in_report(
             "results/report/extensions/provenance.html",

@@ -12,6 +12,7 @@ from workflow.lib.figures import save
 from workflow.lib.files import whole_file
 from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
+from workflow.lib.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -29,7 +30,7 @@ def main() -> None:
         save(
             figure,
             beside,
-            snakemake.wildcards.extension,
+            QUESTIONS[snakemake.wildcards.extension],
             Subject=f"settings {digest(snakemake.params.settings)}",
             Keywords=f"code {digest(snakemake.params.code)}",
         )

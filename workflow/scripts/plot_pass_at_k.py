@@ -10,6 +10,7 @@ from workflow.lib.figures import save
 from workflow.lib.files import whole_file
 from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
+from workflow.lib.questions import QUESTIONS
 from workflow.lib.tables import PASS_AT_K_COLUMNS, read_experiments
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def main() -> None:
         save(
             pass_at_k(tables),
             beside,
-            "Does RL teach, or only sharpen?",
+            QUESTIONS["fig5_pass_at_k"],
             Subject=f"settings {digest(snakemake.params.settings)}",
             Keywords=f"code {digest(snakemake.params.code)}",
         )
