@@ -22,14 +22,17 @@ def fingerprint_of(source: str) -> str:
 
 
 def _meaning(value: object) -> object:
-    """A syntax tree as nested tuples, without what is empty, where it stands and docstrings.
+    """A syntax tree as nested lists, without what is empty, where it stands and docstrings.
 
     `ast.dump` says the same, but not in the same words in every version of Python.
     """
     if isinstance(value, ast.AST):
-        fields = ((name, getattr(value, name, None)) for name in value._fields)
-        kept = [(name, _meaning(field)) for name, field in fields if field not in (None, [])]
-        return type(value).__name__, *kept
+        kept: list[object] = [type(value).__name__]
+        for name in value._fields:
+            field = getattr(value, name, None)
+            if field is not None and field != []:
+                kept.append((name, _meaning(field)))
+        return kept
     if isinstance(value, list):
         return [_meaning(item) for item in value if not _is_idle(item)]
     return value
@@ -37,12 +40,10 @@ def _meaning(value: object) -> object:
 
 def _is_idle(statement: object) -> bool:
     """Docstrings, also of attributes, and `pass`: statements that do nothing."""
-    if isinstance(statement, ast.Pass):
-        return True
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
+    return type(statement) is ast.Pass or (
+        type(statement) is ast.Expr
+        and type(statement.value) is ast.Constant
+        and type(statement.value.value) is str
     )
 
 
