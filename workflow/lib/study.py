@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -28,6 +29,15 @@ TYPES = {
     "boolean": "true or false",
 }
 """JSON schema's types in a reader's words."""
+
+MAX_DEPTH = 8
+"""More levels than any key has. YAML can nest without end: by a list that holds itself."""
+
+MAX_BITS = 4096
+"""Of a whole number; Python prints none of many thousands of digits."""
+
+NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
+"""Keys that a message shows as they are."""
 
 
 class ConfigError(ValueError):
@@ -91,6 +101,8 @@ def read_study(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Study:
     """
     _check_schema(config, schema)
     experiments = _experiments("experiments", config, config["experiments"])
+    if not experiments:
+        raise ConfigError("experiments: all are null: there must be at least 1 of them.")
     extensions = _extensions(config, experiments)
     known = [*experiments, *extensions.experiments]
     for figure in config["figures"]:
@@ -224,32 +236,43 @@ def _whole_numbers(values: Mapping[str, Any], settings: type) -> dict[str, Any]:
 
 
 def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    _check_keys(config, "")
+    _check_keys(config, [])
     validator = jsonschema.Draft202012Validator(schema)
     error = jsonschema.exceptions.best_match(validator.iter_errors(config))
     if error is not None:
         raise ConfigError(_explain(error))
 
 
-def _check_keys(value: Any, path: str) -> None:
-    """JSON schema has nothing to say about keys that are not text, nor about NaN."""
+def _check_keys(value: Any, path: list[Any]) -> None:
+    """What JSON schema says nothing about: keys that are not text, NaN; and what it chokes on."""
+    if len(path) > MAX_DEPTH:
+        raise ConfigError(f"{_where(path[:2])}: nothing here is nested so deeply.")
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ConfigError(
-                    f"{path or 'config'}: the key {key!r} is not text: put it in quotes."
+                    f"{_where(path) or 'config'}: the key {shorten(key)} is not text: "
+                    "put it in quotes."
                 )
-            _check_keys(inner, f"{path}.{key}" if path else key)
+            _check_keys(inner, [*path, key])
     elif isinstance(value, list):
-        for inner in value:
-            _check_keys(inner, path)
+        for index, inner in enumerate(value):
+            _check_keys(inner, [*path, index])
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{path}: {value} is not a finite number.")
+        raise ConfigError(f"{_where(path)}: {value} is not a finite number.")
+    elif isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ConfigError(f"{_where(path)}: a number of {value.bit_length()} bits is too large.")
+
+
+def _where(path: Iterable[Any]) -> str:
+    """A key with those above it, as a message names it: grpo.beta."""
+    names = map(str, path)
+    return ".".join(name if NAME.fullmatch(name) else shorten(name) for name in names)
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
     """One sentence for a schema violation: where, what, and what would be right."""
-    path = ".".join(str(part) for part in error.absolute_path)
+    path = _where(error.absolute_path)
     where = f"{path}: " if path else ""
     value = shorten(error.instance)
     instance: Any = error.instance
@@ -303,17 +326,20 @@ def _quoted_number(value: Any) -> str:
         number = float(value)
     except ValueError:
         return ""
-    if value.isdigit():
+    if re.fullmatch("[0-9]{1,20}", value):
         return f" but text: write {value} without quotes, in a file (`--config` makes it text)"
     mantissa, _, exponent = value.lower().partition("e")
-    if exponent and "." not in mantissa and math.isfinite(number):
+    if re.fullmatch("[0-9]{1,20}", mantissa) and exponent and math.isfinite(number):
         return f" but text: YAML wants a point before the exponent, as {mantissa}.0e{exponent}"
     return ""
 
 
 def shorten(value: Any, length: int = 60) -> str:
     """A value as a message shows it: on one line, and not longer than a reader wants."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits
+        text = f"{type(value).__name__}(…)"
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
