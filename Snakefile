@@ -20,6 +20,7 @@ report: Path(FRONT_PAGE).absolute()
 
 
 refuse_undrawable_figures()
+refuse_damaged_results()
 refuse_missing_results()
 
 
@@ -44,7 +45,7 @@ rule extensions:
 
 
 onstart:
-    keep_sources(Path("results/records/code"))
+    prepare_results()
 
 
 onsuccess:

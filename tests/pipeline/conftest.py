@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-ROOT = Path(__file__).parents[2]
-SOURCES = ["Snakefile", "config", "envs", "profiles", "workflow"]
+from tests.copies import copy_project
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,7 @@ class Project:
 
 
 def new_project(path: Path) -> Project:
-    path.mkdir(parents=True, exist_ok=True)
-    for name in SOURCES:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(source, path / name)
-    shutil.copy2(ROOT / "tests/smoke.yaml", path / "smoke.yaml")
+    copy_project(path, "smoke.yaml")
     return Project(path)
 
 

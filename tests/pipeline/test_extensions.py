@@ -12,7 +12,8 @@ import torch
 import yaml
 
 from tests import plain
-from tests.pipeline.conftest import ROOT, Project
+from tests.copies import ROOT
+from tests.pipeline.conftest import Project
 from tests.pipeline.test_reruns import planned
 from workflow.lib.extension_runs import ALL_COLUMNS
 from workflow.lib.findings import FINDINGS

@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from tests import plain
-from tests.pipeline.conftest import ROOT, Project
+from tests.copies import ROOT
+from tests.pipeline.conftest import Project
 
 SEEDS = (1, 2)
 
@@ -145,12 +146,16 @@ class TestFinishedStudy:
 
     def test_a_failing_job_shows_its_log(self, finished: Project, tmp_path: Path) -> None:
         project = finished.copy(tmp_path / "project")
-        (project.path / "results/sft/q0.3/seed1.pt").write_bytes(b"no checkpoint")
+        content = b"no checkpoint"
+        (project.path / "results/sft/q0.3/seed1.pt").write_bytes(content)
+        record = project.path / "results/records/sft/q0.3/seed1.json"
+        made = json.loads(record.read_text())
+        made["sha256"]["results/sft/q0.3/seed1.pt"] = hashlib.sha256(content).hexdigest()
+        record.write_text(json.dumps(made))
         done = project.snakemake("--forcerun", "grpo", "--", "results/grpo/weak/seed1.csv")
         assert done.returncode != 0
         output = done.stdout + done.stderr
         assert "results/sft/q0.3/seed1.pt is no checkpoint" in output
-        assert "Delete it and run `snakemake` again" in output
 
 
 def overlay(project: Project, text: str) -> subprocess.CompletedProcess[str]:
@@ -168,12 +173,26 @@ BAD = {
     "experiments: {../x: {teacher_correctness: 0.1}}": ["'../x'", "no name for an experiment"],
     "experiments: {cold: null}": ["fig3_cold_start", "'cold'", "'figures'"],
     "device: tpu": ["device", "'tpu'", "auto, cpu, cuda"],
+    "grpo: {beta: 0, beta: 1}": ["mine.yaml", "the key 'beta' stands in line 1"],
+    "grpo: {beta: .nan}": ["grpo.beta", "nan is not a finite number"],
+    "experiments: {weak: null, long: null, cold: null}": ["experiments", "at least 1"],
+    "seeds: &a [*a]": ["seeds", "nested"],
+    f"seeds: [0x{'f' * 5000}]": ["seeds.0", "too large"],
+    "seeds: $(touch was-run)": ["seeds", "'$(touch was-run)' is not a list"],
+    "seeds:\n\t- 1": ["YAML"],
+    "": ["keys at top level"],
 }
 
 
-@pytest.mark.parametrize("text", BAD)
+def contents(project: Project) -> dict[Path, bytes]:
+    """All files but Snakemake's own."""
+    files = [path for path in project.path.rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in files if ".snakemake" not in path.parts}
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: text[:40])
 def test_a_bad_setting_ends_before_anything_runs(text: str, project: Project) -> None:
-    before = sorted(project.path.rglob("*"))
+    before = contents(project)
     done = overlay(project, text)
     assert done.returncode != 0
     output = (done.stdout + done.stderr).strip()
@@ -182,8 +201,9 @@ def test_a_bad_setting_ends_before_anything_runs(text: str, project: Project) ->
     for part in BAD[text]:
         assert part in output
     assert "Traceback" not in output
-    after = {path for path in project.path.rglob("*") if ".snakemake" not in path.parts}
-    assert after - set(before) == {project.path / "mine.yaml"}
+    after = contents(project)
+    assert after.pop(project.path / "mine.yaml") == text.encode()
+    assert {path: text for path, text in after.items() if "__pycache__" not in path.parts} == before
 
 
 def test_a_figure_without_its_experiment_is_refused_by_name(project: Project) -> None:

@@ -1,7 +1,9 @@
 """Results on disk: whole or not at all, and refused where damaged."""
 
 import math
+import os
 import pickle
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +12,8 @@ import torch
 
 from workflow.lib.files import (
     DamagedFileError,
+    UnwritableFileError,
+    forget_future_times,
     load_checkpoint,
     save_checkpoint,
     whole_file,
@@ -35,6 +39,39 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         assert target.read_text() == "old"
     assert target.read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["result.txt"]
+
+
+def test_what_a_killed_writer_left_goes(tmp_path: Path) -> None:
+    (tmp_path / ".result.txt.0123abcd.part").write_text("half")
+    (tmp_path / ".other.txt.0123abcd.part").write_text("half of another")
+    with whole_file(tmp_path / "result.txt") as beside:
+        beside.write_text("whole")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [".other.txt.0123abcd.part", "result.txt"]
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    target = tmp_path / "result.txt"
+    target.write_text("old")
+    with (
+        pytest.raises(UnwritableFileError, match=r"result\.txt could not .*: No space left"),
+        whole_file(target) as beside,
+    ):
+        beside.write_text("half")
+        Path("/dev/full").write_text("x")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_time_to_come_is_forgotten_and_no_other(tmp_path: Path) -> None:
+    old, future = tmp_path / "old", tmp_path / "folder/future"
+    future.parent.mkdir()
+    for file, seconds in ((old, 1e9), (future, 9e9)):
+        file.touch()
+        os.utime(file, (seconds, seconds))
+    forget_future_times(tmp_path)
+    assert old.stat().st_mtime == 1e9
+    assert abs(future.stat().st_mtime - time.time()) < 60
 
 
 def test_floats_survive_a_round_trip(tmp_path: Path) -> None:
@@ -81,7 +118,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, damage: bytes | str) -> N
     with pytest.raises(DamagedFileError) as caught:
         load_checkpoint(path)
     message = str(caught.value)
-    assert str(path) in message and "Delete it and run `snakemake` again" in message
+    assert str(path) in message and f"Run `rm {path}`, then the same command again" in message
     assert "\n" not in message
 
 
@@ -112,7 +149,7 @@ def test_a_damaged_table_is_named(tmp_path: Path, content: str, fault: str) -> N
     with pytest.raises(DamagedFileError) as caught:
         read_metrics(path, GRPO_COLUMNS)
     assert str(path) in str(caught.value) and fault in str(caught.value)
-    assert "Delete it and run `snakemake` again" in str(caught.value)
+    assert f"Run `rm {path}`, then the same command again" in str(caught.value)
 
 
 def test_seeds_keep_their_order(tmp_path: Path) -> None:

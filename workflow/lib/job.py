@@ -1,17 +1,18 @@
 """What every job does besides its work: keep a log, and record what made its results."""
 
 import contextlib
-import json
+import fcntl
 import os
 import platform
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workflow.lib.files import whole_file
+from workflow.lib.files import DamagedFileError, UnwritableFileError
 from workflow.lib.fingerprint import fingerprint
+from workflow.lib.records import check_unchanged, write_record
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,39 +21,71 @@ class ChangedCodeError(RuntimeError):
     """The code was edited between the planning of a job and its start."""
 
 
+TOLD = (ChangedCodeError, DamagedFileError, UnwritableFileError)
+"""Failures whose text says all that a reader needs."""
+
+
 @contextlib.contextmanager
 def job(
-    log: str, record: str, code: Sequence[str], software: Mapping[str, str], settings: object
+    log: str,
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+    record: str,
+    code: Sequence[str],
+    software: Mapping[str, str],
+    settings: object,
 ) -> Iterator[None]:
     """Run a job's work with its output in its log, and record what made its results.
 
     Args:
-        log: the log file; the traceback of a failure ends in it, too.
+        log: the log file; the reason of a failure ends in it, too.
+        inputs: the files that it reads. One that is not as its job wrote it is refused.
+        outputs: the files that it writes, `record` among them.
         record: the JSON file to write when the work is done.
         code: `file@fingerprint` of all code that the job was planned with. A job whose code has
             changed since does not start: its results would be taken for those of that code.
         software: versions of the packages that decide its results.
         settings: what the job was told, besides its inputs.
     """
-    with (
-        Path(log).open("w", buffering=1, encoding="utf-8") as file,
-        contextlib.redirect_stdout(file),
-        contextlib.redirect_stderr(file),
-    ):
-        try:
-            check_code(code)
-            yield
-            made_by = {
-                "code": list(code),
-                "software": dict(software),
-                "settings": settings,
-                "machine": machine(),
-            }
-            with whole_file(record) as beside:
-                beside.write_text(json.dumps(made_by, indent=1) + "\n", encoding="utf-8")
-        except BaseException:
-            traceback.print_exc()
-            sys.exit(1)
+    try:
+        with (
+            alone(Path(log)),
+            Path(log).open("w", buffering=1, encoding="utf-8") as file,
+            contextlib.redirect_stdout(file),
+            contextlib.redirect_stderr(file),
+        ):
+            try:
+                check_code(code)
+                check_unchanged(inputs)
+                yield
+                made_by = {
+                    "code": list(code),
+                    "software": dict(software),
+                    "settings": settings,
+                    "machine": machine(),
+                }
+                write_record(record, made_by, [path for path in outputs if path != record])
+            except TOLD as error:
+                print(error, file=sys.stderr)
+                sys.exit(1)
+            except BaseException:
+                traceback.print_exc()
+                sys.exit(1)
+    except OSError as error:  # the log itself; there is nowhere else to say it
+        sys.exit(str(UnwritableFileError(log, error)))
+
+
+@contextlib.contextmanager
+def alone(log: Path) -> Iterator[None]:
+    """Wait for whoever else does the same job.
+
+    A job outlives a Snakemake that was killed, and would put its results, of whatever settings it
+    was started with, in the place of those of the job that a new Snakemake starts.
+    """
+    with log.with_name(f".{log.name}.lock").open("w") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def check_code(code: Sequence[str]) -> None:

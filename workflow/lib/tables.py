@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.lib.files import REBUILD, DamagedFileError
+from workflow.lib.files import DamagedFileError
 
 
 def read_metrics(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -19,11 +19,11 @@ def read_metrics(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     except FileNotFoundError:
         raise
     except (ValueError, UnicodeError) as error:
-        raise DamagedFileError(f"{path} is not a table of numbers ({error}). {REBUILD}") from error
+        raise DamagedFileError(path, f"is not a table of numbers ({error})") from error
     missing = [column for column in columns if column not in frame]
     if missing or frame.empty or frame[list(columns)].isna().any(axis=None):
         fault = f"lacks the column {missing[0]}" if missing else "has no rows, or gaps in them"
-        raise DamagedFileError(f"{path} {fault}. {REBUILD}")
+        raise DamagedFileError(path, fault)
     return frame
 
 

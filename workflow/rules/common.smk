@@ -6,19 +6,30 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import yaml
+try:
+    import yaml
 
-from workflow.lib.fingerprint import digest
-from workflow.lib.hardware import uses_gpu
-from workflow.lib.provenance import code_of, keep_sources, software
-from workflow.lib.questions import QUESTIONS
-from workflow.lib.study import (
-    CHAPTER_EXPERIMENTS,
-    FIGURE_EXPERIMENTS,
-    deviations,
-    format_q,
-    read_study,
-)
+    from workflow.lib.config_files import refuse_repeated_keys
+    from workflow.lib.files import UnwritableFileError, forget_future_times, rebuild
+    from workflow.lib.fingerprint import digest
+    from workflow.lib.hardware import uses_gpu
+    from workflow.lib.provenance import code_of, keep_sources, software
+    from workflow.lib.questions import QUESTIONS
+    from workflow.lib.records import damaged, record_of
+    from workflow.lib.study import (
+        CHAPTER_EXPERIMENTS,
+        FIGURE_EXPERIMENTS,
+        deviations,
+        format_q,
+        read_study,
+    )
+
+    software("matplotlib", "numpy", "pandas", "torch")
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"{error.name} is not installed for {sys.executable}: `make` installs all that is needed "
+        "into .venv, `pip install -r requirements.lock` installs it where you are."
+    )
 
 PASS_AT_K = "fig5_pass_at_k"
 """The extensions' figure that draws samples of final policies, and not metrics."""
@@ -27,6 +38,8 @@ FRONT_PAGE = "results/report/workflow.rst"
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
 
 try:
+    for file in workflow.configfiles:
+        refuse_repeated_keys(file)
     schema = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     study = read_study(config, schema)
     GPUS_PER_JOB = int(uses_gpu(study.device))
@@ -162,12 +175,7 @@ def study_results():
 
 def records_of(results):
     """What made each of them."""
-    made = [file for file in results if "/prompts/" not in file]
-    records = [
-        str(Path("results/records", *Path(file).parts[1:]).with_suffix(".json"))
-        for file in made
-    ]
-    return list(dict.fromkeys(records))
+    return list(dict.fromkeys(str(record_of(file)) for file in results))
 
 
 def study_records():
@@ -336,6 +344,28 @@ def refuse_undrawable_figures():
                 f"Configuration: {figure} draws the experiment '{missing[0]}', which "
                 "'experiments' lacks: add it there."
             )
+
+
+def refuse_damaged_results():
+    """End where a result is not as its job wrote it: it would be taken for up to date."""
+    if not workflow.is_main_process or {"--unlock", "--lint"} & set(sys.argv):
+        return
+    faults = dict(damaged(sorted(Path("results/records").rglob("*.json"))))
+    if faults:
+        named = [f"{file} {fault}" for file, fault in faults.items()]
+        more = [f"and {len(named) - 6} more"] if len(named) > 6 else []
+        raise SystemExit(f"Damaged: {', '.join(named[:6] + more)}. {rebuild(*faults)}")
+
+
+def prepare_results():
+    """What is done once, before the first job."""
+    try:
+        forget_future_times(Path("results"))
+        keep_sources(Path("results/records/code"))
+    except OSError as error:
+        raise SystemExit(f"{UnwritableFileError(error.filename, error)}")
+    except UnwritableFileError as error:
+        raise SystemExit(f"{error}")
 
 
 def refuse_missing_results():

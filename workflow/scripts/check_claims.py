@@ -4,7 +4,6 @@ Input: for each seed the SFT metrics, the verdicts on all prompts and the GRPO m
 chapter's experiments, as far as the study has them. Output: the table of claims.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -29,11 +28,11 @@ def main() -> None:
             results[seed][name] = read_metrics(file, columns)
     deviations = dict(snakemake.params.deviations)
     for seed, files in zip(results, snakemake.params.benchmarks, strict=True):
-        if all(Path(file).exists() for file in files):
-            seconds = [pd.read_csv(file, sep="\t").s.item() for file in files]
+        try:
+            seconds = [float(pd.read_csv(file, sep="\t")["s"].item()) for file in files]
             results[seed]["time"] = pd.DataFrame({"seconds": seconds})
-        else:
-            deviations.setdefault("time", "a training job's benchmark file is missing")
+        except (OSError, KeyError, ValueError):
+            deviations.setdefault("time", "a training job's benchmark file is missing or damaged")
     table = check(results, deviations)
     write_csv(snakemake.output.table, table)
     print(pd.DataFrame(table).to_string())
@@ -41,6 +40,8 @@ def main() -> None:
 
 with job(
     snakemake.log[0],
+    snakemake.input,
+    snakemake.output,
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from workflow.lib.files import whole_file
 from workflow.lib.job import job
+from workflow.lib.records import read_record
 from workflow.lib.report_files import fill, filled, read_json, source_text
 from workflow.lib.report_pages import (
     caption_of_each,
@@ -29,7 +30,7 @@ def main() -> None:
     with Path(snakemake.input.findings).open(encoding="utf-8", newline="") as file:
         findings = list(csv.DictReader(file))
     manifest = read_json(snakemake.input.manifest)
-    records = {path: read_json(path) for path in snakemake.input.records}
+    records = {path: read_record(path) for path in snakemake.input.records}
     makings = group_records(records, [*manifest["sha256"], snakemake.input.manifest])
     entries = sorted({entry for making in makings for entry in making.code})
     columns = {
@@ -67,6 +68,8 @@ def main() -> None:
 
 with job(
     snakemake.log[0],
+    snakemake.input,
+    snakemake.output,
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,

@@ -3,7 +3,6 @@
 Input: all results and the records of the jobs that made them. Output: one JSON file.
 """
 
-import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workflow.lib.files import whole_file
 from workflow.lib.job import ROOT, job
+from workflow.lib.records import read_record, sha256
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -33,7 +33,7 @@ def distinct(values: list[Any]) -> list[Any]:
 
 
 def main() -> None:
-    records = [json.loads(Path(file).read_text("utf-8")) for file in snakemake.input.records]
+    records = [read_record(file) for file in snakemake.input.records]
     manifest = {
         "study": snakemake.params.settings,
         "commit": git("rev-parse", "HEAD"),
@@ -41,10 +41,7 @@ def main() -> None:
         "machines": distinct([record["machine"] for record in records]),
         "software": distinct([record["software"] for record in records]),
         "code": sorted({entry for record in records for entry in record["code"]}),
-        "sha256": {
-            file: hashlib.sha256(Path(file).read_bytes()).hexdigest()
-            for file in sorted(snakemake.input.results)
-        },
+        "sha256": {file: sha256(Path(file)) for file in sorted(snakemake.input.results)},
     }
     with whole_file(snakemake.output.manifest) as beside:
         beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
@@ -52,6 +49,8 @@ def main() -> None:
 
 with job(
     snakemake.log[0],
+    snakemake.input,
+    snakemake.output,
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from workflow.lib.job import job, machine
+from workflow.lib.records import read_record
 from workflow.lib.report_files import fill, read_json, source_text
 from workflow.lib.report_pages import (
     Making,
@@ -46,7 +47,7 @@ def main() -> None:
         claims = list(csv.DictReader(file))
     manifest = read_json(snakemake.input.manifest)
     results = [*manifest["sha256"], snakemake.input.manifest]
-    records = {path: read_json(path) for path in snakemake.input.records}
+    records = {path: read_record(path) for path in snakemake.input.records}
     makings = [
         *group_records(records, results),
         Making(
@@ -115,6 +116,8 @@ def main() -> None:
 
 with job(
     snakemake.log[0],
+    snakemake.input,
+    snakemake.output,
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
