@@ -3,9 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
 CHECKED := workflow tests
+FAULTS ?= 200
+SEED ?= 0
 
 .DEFAULT_GOAL := figures
-.PHONY: figures extensions test unit lint reproduce report verify benchmark benchmark-quick lock config-reference clean help
+.PHONY: figures extensions test unit lint reproduce report verify benchmark benchmark-quick torture lock config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
@@ -42,6 +44,9 @@ benchmark: .venv/ready  ## measure the library against the plain implementation 
 
 benchmark-quick: .venv/ready  ## the same on a part of the work, in minutes
 	$(BIN)/python -m tests.benchmark --quick
+
+torture: .venv/ready  ## inject FAULTS faults (200) into a small study and see that it recovers
+	$(BIN)/python -m tests.torture --faults $(FAULTS) --seed $(SEED)
 
 lock: .venv/ready  ## pin anew what requirements.in asks for
 	$(BIN)/pip install --quiet pip-tools
