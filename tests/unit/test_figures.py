@@ -233,6 +233,15 @@ def test_drawing_and_saving_warn_of_nothing(seeds, last, tmp_path, caplog):
     assert caplog.records == []
 
 
+def test_a_machine_without_fonts_will_do(tmp_path, caplog, monkeypatch):
+    own = matplotlib.get_data_path()
+    fonts = [font for font in figures.fontManager.ttflist if font.fname.startswith(own)]
+    monkeypatch.setattr(figures.fontManager, "ttflist", fonts)
+    for name, figure in draw_all().items():
+        figures.save(figure, tmp_path / f"{name}.pdf", name)
+    assert caplog.records == []
+
+
 def test_drawing_leaves_no_setting_changed(tmp_path):
     before = dict(matplotlib.rcParams)
     figures.save(draw_all()["cold"], tmp_path / "figure.pdf", "title")
