@@ -1,6 +1,7 @@
 # GRPO with a verifiable reward corrects a teacher's systematic error: the whole study.
-# Train flawed models and correct them (train), draw what happened (figures), decide what was
-# claimed of it (claims), and tell what made what (provenance, report). Beyond the chapter: extensions.
+# Train flawed models and correct them (train), draw what happened (figures, explore), decide what
+# was claimed of it (claims), and tell what made what (provenance, report). Beyond the chapter:
+# extensions.
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"
@@ -10,6 +11,7 @@ configfile: f"{workflow.basedir}/config/extensions.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/explore.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/provenance.smk"
 include: "workflow/rules/report.smk"

@@ -56,7 +56,7 @@ class Project:
         return {
             str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(folder.glob(pattern))
-            if path.suffix in {".csv", ".pt", ".pdf"}
+            if path.suffix in {".csv", ".pt", ".pdf"} or path.name == "explore.html"
         }
 
     def copy(self, path: Path) -> "Project":

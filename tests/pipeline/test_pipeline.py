@@ -27,7 +27,7 @@ class TestFinishedStudy:
 
     def test_files(self, finished: Project) -> None:
         names = set(finished.results())
-        expected = {"claims.csv"}
+        expected = {"claims.csv", "explore.html"}
         for seed in SEEDS:
             for q in ("0", "0.3"):
                 expected |= {

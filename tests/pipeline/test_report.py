@@ -102,6 +102,11 @@ def test_a_reader_walks_through_the_report(reported: Project, page: Page, file: 
     wait_for_colour(page, AMBER)
     page.click("Results")
 
+    page.click("Explore")
+    choose(page, "Every curve, to explore")
+    wait_for_colour(page, BLUE, pixels=300)
+    page.click("Results")
+
     page.click("Metrics")
     for group in ("GRPO, cold", "GRPO, long", "GRPO, weak", "SFT, q = 0", "SFT, q = 0.3"):
         assert group in page.text()
@@ -123,6 +128,7 @@ def test_the_reports_results_are_the_results(reported: Project, page: Page) -> N
         *(f"results/grpo/{name}/seed{s}.csv" for name in ("weak", "long", "cold") for s in (1, 2)),
         *(f"results/sft/q{q}/seed{seed}.csv" for q in ("0", "0.3") for seed in (1, 2)),
         *("results/claims.csv", "results/report/claims.html", "results/report/provenance.html"),
+        "results/explore.html",
     }
     assert set(shown) == expected
     for path, entry in shown.items():
@@ -160,7 +166,7 @@ def test_provenance_holds_the_code_of_every_result(finished: Project) -> None:
     results = finished.path / "results"
     page = (results / "report/provenance.html").read_text()
     records = [json.loads(file.read_text()) for file in results.glob("records/**/*.json")]
-    assert len(records) == 4 + 6 + 3 + 3
+    assert len(records) == 4 + 6 + 3 + 4
     for entry in {entry for record in records for entry in record["code"]}:
         assert f'id="{entry}"' in page
         assert (results / "records/code" / entry).exists()
@@ -201,7 +207,7 @@ def test_no_report_before_the_results_exist(project: Project) -> None:
     assert done.returncode != 0
     output = done.stdout + done.stderr
     assert "these results do not exist yet: " in output
-    assert "results/claims.csv, results/figures/fig1_rlvr_overturns.pdf" in output
+    assert "results/claims.csv, results/explore.html, results/figures/fig1_" in output
     assert "Run `snakemake` first" in output
     assert "Traceback" not in output
     assert not (project.path / "report.html").exists()

@@ -18,7 +18,9 @@ from tests.pipeline.conftest import Project
 SEEDS = (1, 2)
 SFT = {f"sft q{q} {seed}" for q in ("0.3", "0") for seed in SEEDS}
 GRPO = {f"grpo {name} {seed}" for name in ("weak", "long", "cold") for seed in SEEDS}
-FIGURES = {"figure 1", "figure 2", "figure 3"}
+EXPLORE = {"explore"}
+FIGURES = {"figure 1", "figure 2", "figure 3"} | EXPLORE
+"""What draws curves."""
 CLAIMS = {"claims"}
 MANIFEST = {"manifest", "report"}
 """What tells of all results runs after any of them."""
@@ -123,11 +125,11 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     ),
     "one experiment's iterations": (
         setting("experiments/long/iterations", 9),
-        {"grpo long 1", "grpo long 2", "figure 2"} | CLAIMS,
+        {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
     ),
     "an experiment of one's own": (
         setting("experiments/mine", {"teacher_correctness": 0.1}),
-        {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"},
+        {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"} | EXPLORE,
     ),
     "a figure of one's own": (
         setting("curves/mine", {"metrics": ["kl"], "experiments": ["weak", "long"]}),
@@ -172,6 +174,8 @@ def jobs_in(output: str) -> set[str]:
             jobs.add(f"figure {match[1]}")
         elif message.startswith("The manifest"):
             jobs.add("manifest")
+        elif message.startswith("Every curve"):
+            jobs.add("explore")
         elif message.startswith("The pages of the report"):
             jobs.add("report")
         elif message.startswith("What the chapter claims"):
@@ -231,6 +235,7 @@ def test_the_plan_is_what_happens(finished: Project, tmp_path: Path) -> None:
         "grpo long 1",
         "grpo long 2",
         "figure 2",
+        "explore",
         "claims",
         *MANIFEST,
     }
@@ -240,5 +245,6 @@ def test_the_plan_is_what_happens(finished: Project, tmp_path: Path) -> None:
         "grpo/long/seed1.csv",
         "grpo/long/seed2.csv",
         "figures/fig2_unhackable_reward.pdf",
+        "explore.html",
     }
     assert planned(project) == NOTHING

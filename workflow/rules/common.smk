@@ -160,15 +160,21 @@ def training_results(names):
     ]
 
 
+def study_experiments():
+    """The experiments that the study runs: its own, and what else its curves draw."""
+    drawn = [name for figure in study.curves.values() for name in figure.experiments]
+    return list(dict.fromkeys([*study.experiments, *drawn]))
+
+
 def study_results():
     """Every result of the study, but for what tells of the others."""
-    drawn = [name for figure in study.curves.values() for name in figure.experiments]
     return [
-        *training_results(list(dict.fromkeys([*study.experiments, *drawn]))),
+        *training_results(study_experiments()),
         *[
             f"results/figures/{figure}.pdf"
             for figure in [*study.figures, *study.curves]
         ],
+        "results/explore.html",
         "results/claims.csv",
     ]
 
@@ -197,6 +203,7 @@ def extension_results():
         *sorted({file for name in names for file in reward_models(name)}),
         *pass_at_k_tables(),
         *[f"results/figures/{figure}.pdf" for figure in study.extensions.figures],
+        "results/extensions/explore.html",
         "results/extensions/findings.csv",
     ]
 
@@ -246,6 +253,15 @@ def findings_inputs(wildcards):
     }
 
 
+def explore_inputs(names):
+    """The metrics of experiments: first, and so blue and red, those of figure 3."""
+    names = [
+        *[name for name in ("weak", "cold") if name in names],
+        *sorted(set(names) - {"weak", "cold"}),
+    ]
+    return {f"grpo_{name}": grpo_metrics(name) for name in names}
+
+
 def report_inputs():
     """The metrics that the figures' captions quote."""
     drawn = {name for figure in study.figures for name in FIGURE_EXPERIMENTS[figure]}
@@ -278,13 +294,17 @@ def extension_pages():
     ]
 
 
+def report_template(name):
+    """`file@fingerprint` of a text of the report, since it is read when a page is made."""
+    file = Path("workflow/report") / name
+    text = (Path(workflow.basedir) / file).read_text(encoding="utf-8")
+    return f"{file}@{digest(text)}"
+
+
 def report_templates():
-    """`file@fingerprint` of the report's words, since they are read when the pages are made."""
+    """The same of all of them."""
     folder = Path(workflow.basedir) / "workflow/report"
-    return [
-        f"workflow/report/{file.name}@{digest(file.read_text(encoding='utf-8'))}"
-        for file in sorted(folder.iterdir())
-    ]
+    return [report_template(file.name) for file in sorted(folder.iterdir())]
 
 
 def caption_of(figure):
