@@ -1,19 +1,24 @@
 # `make` draws the three figures on a bare machine, `make test` tests; `make help` lists the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-SNAKEMAKE := $(BIN)/snakemake --cores all --resources gpu=1
+# Bars in a terminal, plain lines in a pipe.
+SNAKEMAKE = $(BIN)/snakemake --cores all --resources gpu=1 $$([ -t 2 ] && echo --logger rich)
 CHECKED := workflow tests
 FAULTS ?= 200
 SEED ?= 0
 
 .DEFAULT_GOAL := figures
-.PHONY: figures extensions test unit lint reproduce report verify benchmark benchmark-quick torture lock config-reference clean help
+.PHONY: figures extensions watch test unit lint reproduce report verify benchmark benchmark-quick \
+	torture lock config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
 
 extensions: .venv/ready  ## answer what the chapter left open: figures 4 to 10 and their findings
 	$(SNAKEMAKE) -- extensions
+
+watch: .venv/ready  ## show the live state of the training jobs, in a second terminal
+	$(BIN)/python -m workflow.tools.watch
 
 test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint

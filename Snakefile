@@ -51,4 +51,4 @@ onstart:
 
 
 onsuccess:
-    print_verdicts()
+    print_summary()

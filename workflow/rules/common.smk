@@ -23,6 +23,7 @@ try:
         format_q,
         read_study,
     )
+    from workflow.lib.summary import summary
 
     software("matplotlib", "numpy", "pandas", "torch")
 except ModuleNotFoundError as error:
@@ -415,10 +416,9 @@ def refuse_report(why, files):
     )
 
 
-def print_verdicts():
-    """The verdicts on the claims, one a line, where this run had to do with them."""
-    table = Path("results/claims.csv")
-    if any(job.rule.name == "check_claims" for job in workflow.dag.jobs):
-        with table.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                print(f"{row['verdict']:>14}: {row['statement']} ({row['observed']})")
+def print_summary():
+    """What came out, where this run was for all of it."""
+    target = {job.rule.name for job in workflow.dag.jobs} & {"all", "extensions"}
+    if target:
+        with Path("results/claims.csv").open(encoding="utf-8", newline="") as file:
+            print(summary(list(csv.DictReader(file)), "extensions" in target))
