@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Bars in a terminal, plain lines in a pipe.
 SNAKEMAKE = $(BIN)/snakemake --cores all --resources gpu=1 $$([ -t 2 ] && echo --logger rich)
-CHECKED := workflow tests
+CHECKED := workflow tests examples
 FAULTS ?= 200
 SEED ?= 0
 
 .DEFAULT_GOAL := figures
-.PHONY: figures extensions watch test unit lint reproduce report verify benchmark benchmark-quick \
-	torture lock config-reference clean help
+.PHONY: figures extensions watch quickstart test unit lint reproduce report verify benchmark \
+	benchmark-quick lock torture config-reference clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
@@ -19,6 +19,9 @@ extensions: .venv/ready  ## answer what the chapter left open: figures 4 to 10 a
 
 watch: .venv/ready  ## show the live state of the training jobs, in a second terminal
 	$(BIN)/python -m workflow.tools.watch
+
+quickstart: .venv/ready  ## the study in small, from the library alone, in less than a minute
+	$(BIN)/python -m examples.quickstart
 
 test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint
