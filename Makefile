@@ -9,7 +9,7 @@ SEED ?= 0
 
 .DEFAULT_GOAL := figures
 .PHONY: figures extensions watch quickstart test unit lint reproduce report verify benchmark \
-	benchmark-quick lock torture config-reference clean help
+	benchmark-quick lock config-reference architecture torture docs clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
@@ -64,6 +64,13 @@ lock: .venv/ready  ## pin anew what requirements.in asks for
 
 config-reference: .venv/ready  ## make config/README.md from the schema
 	$(BIN)/python -m workflow.tools.config_reference > config/README.md
+
+architecture: .venv/ready  ## make docs/architecture.md from the pipeline
+	$(BIN)/python -m workflow.tools.architecture > docs/architecture.md
+
+docs: .venv/ready  ## make pages of the library from its docstrings, in docs/api
+	$(BIN)/python -W 'ignore:Error parsing type annotation ForwardRef' \
+		-m pdoc --docformat google --output-directory docs/api workflow.lib
 
 clean:  ## remove the results and the environment
 	rm -rf .venv .snakemake results/[!R]*

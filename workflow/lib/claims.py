@@ -362,7 +362,7 @@ CLAIMS = [
 """Every claim of the chapter, then what theory predicts of the same runs."""
 
 
-def silent_fraction(probability: "pd.Series[float]", size: int) -> float:
+def silent_fraction(probability: pd.Series, size: int) -> float:
     """Expected share of groups of a size whose completions are all right or all wrong.
 
     The mean of p^G + (1 − p)^G, for p the probability of the right answer to each prompt.
@@ -411,7 +411,7 @@ def _first(frame: pd.DataFrame, metric: str, level: float) -> float:
     return np.inf if reached.empty else float(reached.iloc[0])
 
 
-def has_carry(prompts: pd.DataFrame) -> "pd.Series[bool]":
+def has_carry(prompts: pd.DataFrame) -> pd.Series:
     """Which prompts carry: in the units or, with that, in the tens."""
     units = prompts.a % 10 + prompts.b % 10 >= 10
     return units | (prompts.a // 10 + prompts.b // 10 + units >= 10)
