@@ -24,7 +24,7 @@ needs_chromium = pytest.mark.skipif(
 )
 OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
 FIGURES = ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")
-BLUE, AMBER = (0x21, 0x66, 0xAC), (0xB3, 0x58, 0x06)
+BLUE, RED, AMBER = (0x21, 0x66, 0xAC), (0xD6, 0x60, 0x4D), (0xB3, 0x58, 0x06)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_a_reader_walks_through_the_report(reported: Project, page: Page, file: 
 
     page.click("Explore")
     choose(page, "Every curve, to explore")
-    wait_for_colour(page, BLUE, pixels=300)
+    wait_for_colour(page, RED, pixels=300)
     page.click("Results")
 
     page.click("Metrics")

@@ -1,5 +1,6 @@
 """The page of every curve: what is in it, and that it is always the same."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -25,6 +26,11 @@ EXPERIMENTS: dict[str, Curves] = {
     "weak": {1: frame(0.3, 0.9, 1.0), 2: frame(0.2, 0.7, 1.0)},
     "small-groups": {1: frame(0.3, 0.4), 2: frame(0.3, np.nan)},
 }
+
+
+def numbers(array: dict[str, str]) -> list[float]:
+    """An array as plotly writes it: the name of a type, and the bytes."""
+    return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
 
 
 def figures_in(page: str) -> dict[str, dict[str, Any]]:
@@ -54,12 +60,14 @@ def test_every_column_every_experiment_and_every_seed_is_there(page: str) -> Non
 
 def test_the_values_are_the_tables(page: str) -> None:
     band, one, two, mean = figures_in(page)["accuracy"]["data"][:4]
-    assert one["x"] == two["x"] == mean["x"] == [1, 5, 10]
-    assert one["y"] == [0.3, 0.9, 1.0] and two["y"] == [0.2, 0.7, 1.0]
-    assert mean["y"] == pytest.approx([0.25, 0.8, 1.0])
-    assert mean["customdata"] == pytest.approx([0.05, 0.1, 0.0])
-    assert band["x"] == [1, 5, 10, 10, 5, 1]
-    assert band["y"] == pytest.approx([0.3, 0.9, 1.0, 1.0, 0.7, 0.2])
+    for trace in (one, two, mean):
+        assert numbers(trace["x"]) == [1, 5, 10]
+    assert numbers(one["y"]) == pytest.approx([0.3, 0.9, 1.0])
+    assert numbers(two["y"]) == pytest.approx([0.2, 0.7, 1.0])
+    assert numbers(mean["y"]) == pytest.approx([0.25, 0.8, 1.0])
+    assert numbers(mean["customdata"]) == pytest.approx([0.05, 0.1, 0.0])
+    assert numbers(band["x"]) == [1, 5, 10, 10, 5, 1]
+    assert numbers(band["y"]) == pytest.approx([0.3, 0.9, 1.0, 1.0, 0.7, 0.2])
     assert [trace["meta"]["shows"] for trace in (band, one, two, mean)] == [
         *("band", "seeds", "seeds", "mean")
     ]
@@ -71,7 +79,7 @@ def test_a_gap_in_a_column_is_a_gap_in_the_line(page: str) -> None:
         for trace in figures_in(page)["accuracy"]["data"]
         if trace.get("name") == "small-groups, seed 2"
     )
-    assert seed["y"] == [0.3, None]
+    assert numbers(seed["y"]) == pytest.approx([0.3, np.nan], nan_ok=True)
 
 
 def test_the_same_curves_give_the_same_page(page: str) -> None:
