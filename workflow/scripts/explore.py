@@ -26,6 +26,8 @@ def main() -> None:
 
 with job(
     snakemake.log[0],
+    snakemake.input,
+    snakemake.output,
     snakemake.output.record,
     snakemake.params.code,
     snakemake.params.software,
