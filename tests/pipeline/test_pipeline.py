@@ -36,7 +36,8 @@ class TestFinishedStudy:
                     f"sft/q{q}/prompts/seed{seed}.csv",
                 }
             expected |= {f"grpo/{name}/seed{seed}.csv" for name in ("weak", "long", "cold")}
-            expected |= {f"grpo/{name}/seed{seed}.pt" for name in ("weak", "cold")}
+            for name in ("weak", "cold"):
+                expected |= {f"grpo/{name}/seed{seed}.pt", f"grpo/{name}/answers/seed{seed}.csv"}
         expected |= {
             f"figures/{name}.pdf"
             for name in ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")

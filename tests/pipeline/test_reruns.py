@@ -85,7 +85,7 @@ def clone(root: Path) -> None:
 CASES: dict[str, tuple[Edit, set[str]]] = {
     "nothing": (lambda root: None, NOTHING),
     "the look of the figures": (
-        replace("workflow/lib/figures.py", '"#2166AC"', '"#2166AD"'),
+        replace("workflow/lib/figures.py", '"lines.linewidth": 1.8', '"lines.linewidth": 1.9'),
         FIGURES,
     ),
     "one figure's script": (

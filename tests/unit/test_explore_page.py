@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from workflow.lib import explore_page
-from workflow.lib.figures import PALETTE, Curves
+from workflow.lib.colours import PALETTE
+from workflow.lib.figures import Curves
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = (ROOT / "workflow/report/explore.html").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from workflow.lib import colours as colours_of
 from workflow.lib import figures
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -249,8 +250,8 @@ def test_drawing_leaves_no_setting_changed(tmp_path):
 
 
 def test_eight_experiments_have_eight_colours():
-    assert len(set(figures.PALETTE)) == 8
-    assert {figures.BLUE, figures.RED, figures.GREY} < set(figures.PALETTE)
+    assert len(set(colours_of.PALETTE)) == 8
+    assert {colours_of.BLUE, colours_of.RED, colours_of.GREY} < set(colours_of.PALETTE)
 
 
 def test_a_metric_without_a_label_is_still_readable():

@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 from plotly.colors import hex_to_rgb
 from plotly.offline import get_plotlyjs
 
-from workflow.lib.figures import PALETTE, Curves, mean_and_band, metric_label, values_of
+from workflow.lib.colours import PALETTE
+from workflow.lib.figures import Curves, mean_and_band, metric_label, values_of
 
 DASHES = ("none", "7,3", "2,3", "8,3,2,3", "14,4", "14,4,2,4")
 """Pixels of line and gap: the next one is taken where the colours come round again."""

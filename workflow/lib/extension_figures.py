@@ -13,13 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from workflow.lib.claims import silent_fraction
+from workflow.lib.colours import BLUE, GREY, PALETTE, RED
 from workflow.lib.extension_runs import Runs
 from workflow.lib.figures import (
-    BLUE,
     FRACTION,
-    GREY,
-    PALETTE,
-    RED,
     add_legend,
     label_axes,
     look,

@@ -20,17 +20,10 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.ticker import MaxNLocator
 
+from workflow.lib.colours import BLUE, GREY, PALETTE, RED
+
 Curves = Mapping[int, pd.DataFrame]
 """The metrics of one experiment: a frame per seed, a row per recorded iteration."""
-
-BLUE, RED, GREY = "#2166AC", "#D6604D", "#808080"
-
-PALETTE = (BLUE, RED, "#E69F00", "#56B4E9", "#882255", "#332288", "#222222", GREY)
-"""Colours for up to eight experiments, apart from each other for colour-blind readers too.
-
-The last five were picked to maximise the smallest CIELAB distance between any two of the eight,
-with normal sight and with simulated protanopia, deuteranopia and tritanopia.
-"""
 
 LABELS = {
     "iteration": "GRPO iteration",

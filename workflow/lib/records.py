@@ -16,8 +16,9 @@ from workflow.lib.files import DamagedFileError, whole_file
 def record_of(result: str | Path) -> Path:
     """Where the record lies of the job that makes a result: results/records, and the same names."""
     folder, *parts = Path(result).parts
-    if parts[0] == "sft" and "prompts" in parts:
-        parts.remove("prompts")  # made by the job that makes the checkpoint
+    for beside in ("prompts", "answers"):  # made by the job that makes the checkpoint
+        if parts[0] in ("sft", "grpo") and beside in parts[2:]:
+            parts.remove(beside)
     return Path(folder, "records", *parts).with_suffix(".json")
 
 

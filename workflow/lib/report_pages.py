@@ -6,6 +6,7 @@ Numbers and texts go in, HTML and the words of captions come out; nothing here r
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from workflow.lib.claims import (
     REPRODUCED,
 )
 from workflow.lib.fingerprint import digest
+from workflow.lib.records import record_of
 
 COLOURS = {
     REPRODUCED: "#1b7837",
@@ -61,9 +63,8 @@ def group_records(records: Mapping[str, Mapping[str, Any]], results: Iterable[st
             `results/records/sft/q0/seed1.json`.
     """
     files: dict[str, list[str]] = {path: [] for path in records}
-    for result in sorted(results, key=lambda path: ("/prompts/" in path, path)):
-        stem = result.removeprefix("results/").rpartition(".")[0].replace("/prompts/", "/")
-        files[f"results/records/{stem}.json"].append(result)
+    for result in sorted(results, key=lambda path: (len(Path(path).parts), path)):
+        files[str(record_of(result))].append(result)
     groups: dict[str, Making] = {}
     for path, record in records.items():
         key = digest(record)

@@ -30,6 +30,10 @@ def read_metrics(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 SFT_COLUMNS = ("accuracy", "accuracy_carry", "accuracy_sampled", "parameters")
 GRPO_COLUMNS = ("iteration", "accuracy", "accuracy_carry", "reward", "kl", "frac_reward_zero_std")
 PROMPT_COLUMNS = ("a", "b", "solved", "probability")
+ANSWER_COLUMNS = (
+    *("a", "b", "sft_greedy", "sft_right", "sft_no_carry"),
+    *("grpo_greedy", "grpo_right", "grpo_no_carry"),
+)
 PASS_AT_K_COLUMNS = ("k", "sft", "sft_exact", "grpo", "grpo_exact")
 REWARD_COLUMNS = ("accuracy", "prefers_no_carry", "margin")
 

@@ -144,6 +144,16 @@ def settings_of(names):
     }
 
 
+def answers_of(experiment, seed):
+    """What the SFT model and the final policy of an experiment that keeps it answer."""
+    return f"results/grpo/{experiment}/answers/seed{seed}.csv"
+
+
+def answering_experiments():
+    """The study's experiments that keep their final policy."""
+    return [name for name in study.experiments if study.experiment(name).save_policy]
+
+
 def training_results(names):
     """All that training leaves behind, of experiments and of what they start from."""
     return [
@@ -153,10 +163,11 @@ def training_results(names):
         ),
         *[file for name in names for file in grpo_metrics(name)],
         *[
-            f"results/grpo/{name}/seed{seed}.pt"
+            file
             for name in names
-            for seed in study.seeds
             if study.experiment(name).save_policy
+            for seed in study.seeds
+            for file in (f"results/grpo/{name}/seed{seed}.pt", answers_of(name, seed))
         ],
     ]
 
@@ -264,9 +275,13 @@ def explore_inputs(names):
 
 
 def report_inputs():
-    """The metrics that the figures' captions quote."""
+    """The metrics that the figures' captions quote, and the answers."""
     drawn = {name for figure in study.figures for name in FIGURE_EXPERIMENTS[figure]}
     return {
+        **{
+            f"answers_{name}": [answers_of(name, seed) for seed in study.seeds]
+            for name in answering_experiments()
+        },
         **{f"grpo_{name}": grpo_metrics(name) for name in sorted(drawn)},
         **{f"sft_{name}": sft_metrics(name) for name in sorted(drawn)},
     }
@@ -278,6 +293,7 @@ def report_pages():
         FRONT_PAGE,
         "results/report/claims.html",
         "results/report/provenance.html",
+        "results/report/answers.html",
         *[caption_of(figure) for figure in study.figures],
     ]
 

@@ -20,6 +20,12 @@ rule report_pages:
             caption="../report/provenance.rst",
             labels={"page": "What made each result"},
         ),
+        answers=in_report(
+            "results/report/answers.html",
+            "Answers",
+            caption="../report/answers.rst",
+            labels={"page": "What the teacher and the models answer"},
+        ),
         front=FRONT_PAGE,
         captions=[caption_of(figure) for figure in study.figures],
         record="results/records/report.json",
@@ -34,6 +40,10 @@ rule report_pages:
     params:
         seeds=study.seeds,
         templates=report_templates(),
+        correctness={
+            name: study.experiments[name].teacher_correctness
+            for name in answering_experiments()
+        },
         code=code_of("report_pages"),
         software=software("numpy", "pandas"),
     message:

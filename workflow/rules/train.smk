@@ -124,6 +124,7 @@ use rule grpo as grpo_keeping_policy with:
             labels={"seed": "{seed}"},
         ),
         policy="results/grpo/{experiment}/seed{seed}.pt",
+        answers="results/grpo/{experiment}/answers/seed{seed}.csv",
         record="results/records/grpo/{experiment}/seed{seed}.json",
     wildcard_constraints:
         experiment=experiments_that(keep_policy=True),

@@ -1,12 +1,14 @@
 """Correct the SFT model of one seed by GRPO.
 
 Input: its state dict, and that of the reward model if the reward is learned. Output: one row of
-metrics for each recorded iteration; the final policy's state dict where the study wants it.
+metrics for each recorded iteration; where the study wants the final policy, its state dict and what
+it and the SFT model answer to a few prompts.
 """
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from workflow.lib.answers import answers_table
 from workflow.lib.files import load_checkpoint, save_checkpoint, write_csv
 from workflow.lib.grpo import train_grpo
 from workflow.lib.grpo_settings import GrpoSettings
@@ -35,6 +37,8 @@ def main() -> None:
     else:
         reward = RULES[settings.reward]
 
+    keeps_policy = "policy" in snakemake.output.keys()  # noqa: SIM118
+    start = policy.copy()
     rows = []
     for row in train_grpo(seed, run, policy, reward, settings, device):
         progress.report(
@@ -45,7 +49,8 @@ def main() -> None:
             kl=row.kl,
         )
         rows.append(asdict(row))
-    if "policy" in snakemake.output.keys():  # noqa: SIM118
+    if keeps_policy:
+        write_csv(snakemake.output.answers, answers_table({"sft": start, "grpo": policy}))
         save_checkpoint(snakemake.output.policy, policy.state_dict())
     write_csv(snakemake.output.metrics, rows)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from workflow.lib.answers_page import answers_body
 from workflow.lib.job import job, machine
 from workflow.lib.records import read_record
 from workflow.lib.report_files import fill, read_json, source_text
@@ -27,7 +28,7 @@ from workflow.lib.report_pages import (
     settings_table,
     verdict_counts,
 )
-from workflow.lib.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
+from workflow.lib.tables import ANSWER_COLUMNS, GRPO_COLUMNS, SFT_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -83,6 +84,17 @@ def main() -> None:
         "hex digits; a figure's PDF names its own in its properties. The source texts below are "
         "those that the results were made with.",
         body=provenance(makings, manifest["sha256"], sources),
+    )
+    answers = metrics("answers", ANSWER_COLUMNS)
+    fill(
+        snakemake.output.answers,
+        "page.html",
+        title="What they answer",
+        lead="A dozen prompts, three of each kind: those that carry nowhere, in the units, in the "
+        "tens and in both. Bars show how probable each answer is, means over the seeds; greedy "
+        f"answers are those of the seeds {', '.join(map(str, snakemake.params.seeds))}, wrong ones "
+        "in red.",
+        body=answers_body(answers, snakemake.params.correctness),
     )
     study = manifest["study"]
     seeds = ", ".join(map(str, study["seeds"]))
