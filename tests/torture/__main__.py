@@ -5,7 +5,6 @@ byte, or say in one message what to do first. Fails if a result was lost or a wr
 """
 
 import argparse
-import hashlib
 import json
 import random
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 from tests.copies import copy_project
 from tests.torture.faults import FAULTS
 from tests.torture.trial import LostError, NotInjectedError, NotPossibleError, Trial
+from workflow.lib.records import sha256
 
 STUDY = "torture/study.yaml"
 
@@ -52,14 +52,13 @@ def undisturbed(folder: Path) -> tuple[dict[str, str], float]:
 
 
 def results(path: Path) -> dict[str, str]:
-    """The SHA-256 of all that must not differ; the manifest must say the same."""
-    found = {
-        str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted((path / "results").rglob("*"))
-        if file.suffix in {".csv", ".pt", ".pdf"}
-    }
+    """The SHA-256 of all that must not differ, which the manifest lists."""
     listed = json.loads((path / "results/manifest.json").read_text(encoding="utf-8"))["sha256"]
-    if listed != found:
+    try:
+        found = {file: sha256(path / file) for file in listed}
+    except FileNotFoundError as error:
+        raise LostError(f"{error.filename} is missing") from error
+    if found != listed:
         raise LostError("the manifest does not list the results as they are")
     return found
 

@@ -18,7 +18,7 @@ from tests.torture.trial import LostError, NotInjectedError, NotPossibleError, T
 Fault = Callable[[Trial], str]
 
 RESULTS = (
-    *("**/*.pt", "**/*.csv", "**/*.pdf", "*.json"),
+    *("**/*.pt", "**/*.csv", "**/*.pdf", "*.json", "*.html"),
     *("records/**/*.json", "report/*", "benchmarks/**/*.tsv"),
 )
 

@@ -25,7 +25,7 @@ try:
     )
     from workflow.lib.summary import summary
 
-    software("matplotlib", "numpy", "pandas", "torch")
+    software("matplotlib", "numpy", "pandas", "plotly", "torch")
 except ModuleNotFoundError as error:
     raise SystemExit(
         f"{error.name} is not installed for {sys.executable}: `make` installs all that is needed "
