@@ -25,6 +25,9 @@ CONFIG: dict[str, Any] = {}
 for file in sorted((ROOT / "config").glob("*.yaml")):
     CONFIG.update(yaml.safe_load(file.read_text()))
 
+# The project's own has none.
+CONFIG["curves"] = {"mine": {"metrics": ["kl"], "experiments": ["weak"], "title": "Mine"}}
+
 Place = tuple[Any, ...]
 Edit = tuple[str, Place, Any]
 
@@ -148,14 +151,16 @@ def check_sound(study: Study) -> None:
     """Nothing of it can leave its place in a path, or mean something to a shell."""
     assert study.seeds and study.experiments
     assert all(type(seed) is int and 0 <= seed < 2**32 for seed in study.seeds)
-    for name, experiment in study.experiments.items():
+    for name, experiment in {**study.experiments, **study.extensions.experiments}.items():
         assert re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name)
         assert re.fullmatch(r"[0-9.e-]+", format_q(experiment.teacher_correctness))
         for value in vars(experiment.grpo).values():
             assert isinstance(value, str) or math.isfinite(value)
         completions = experiment.grpo.num_prompts * experiment.grpo.num_generations
         assert completions % experiment.grpo.minibatch_size == 0
-    assert all(re.fullmatch(r"[a-z0-9_-]+", figure) for figure in study.figures)
+    figures = [*study.figures, *study.curves, *study.extensions.figures]
+    assert all(re.fullmatch(r"[a-z0-9_-]{1,40}", figure) for figure in figures)
+    assert all(figure.title.isprintable() for figure in study.curves.values())
 
 
 @settings(max_examples=400)

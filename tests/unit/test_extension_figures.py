@@ -99,6 +99,11 @@ def test_curves_draw_any_metrics(metrics: list[str]) -> None:
     ]
 
 
+def test_a_title_is_no_formula(tmp_path: Path) -> None:
+    figure = figures.curves({"one": run().metrics}, ["kl"], r"$\nothing$ of {x}_2 & 5 %")
+    figures.save(figure, tmp_path / "figure.pdf", "title")
+
+
 def test_names_are_the_same_everywhere() -> None:
     """In the schema, the configuration, the drawing, the findings and the report's captions."""
     names = list(CONFIG["extensions"]["figures"])

@@ -126,6 +126,7 @@ def put_curves(**changes: Any) -> Callable[[dict[str, Any]], None]:
 
 
 BAD = [
+    (put_curves(title="a\nb"), ["curves.mine.title", "'a\\nb' cannot be printed"]),
     (put_curves(metrics=["kll"]), ["curves.mine.metrics", "'kll'", "did you mean 'kl'?"]),
     (put_curves(metrics=["iteration"]), ["curves.mine.metrics", "'iteration' is no column"]),
     (put_curves(metrics=[]), ["curves.mine.metrics", "at least 1"]),

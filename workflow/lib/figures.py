@@ -140,7 +140,7 @@ def new_figure(
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure of `size` inches and its panels, row by row."""
     figure = Figure(figsize=size)
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)  # a reader's own title may hold a $
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 

@@ -6,6 +6,7 @@ from string import Template
 from typing import Any
 
 from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import fingerprint_of
 from workflow.lib.job import ROOT
 
 
@@ -27,6 +28,9 @@ def read_json(path: str) -> Any:
 
 
 def source_text(entry: str) -> str | None:
-    """A module `file@fingerprint` as it was when it was in use; None if it was not kept."""
-    path = Path("results/records/code") / entry
-    return path.read_text(encoding="utf-8") if path.exists() else None
+    """A module `file@fingerprint` as it was when it was in use; None if it was not kept so."""
+    try:
+        text = (Path("results/records/code") / entry).read_text(encoding="utf-8")
+        return text if fingerprint_of(text) == entry.partition("@")[2] else None
+    except (FileNotFoundError, SyntaxError, ValueError):
+        return None

@@ -209,10 +209,11 @@ def _curves(name: str, figure: Mapping[str, Any], experiments: list[str]) -> Cur
         raise ConfigError(
             f"curves.{name}: names like fig1 are the study's own figures': choose another."
         )
+    title = figure.get("title", name)
+    if not title.isprintable():
+        raise ConfigError(f"curves.{name}.title: {shorten(title)} cannot be printed as it is.")
     return CurvesFigure(
-        metrics=list(figure["metrics"]),
-        experiments=list(figure["experiments"]),
-        title=figure.get("title", name),
+        metrics=list(figure["metrics"]), experiments=list(figure["experiments"]), title=title
     )
 
 
