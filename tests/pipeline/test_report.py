@@ -128,6 +128,7 @@ def test_the_reports_results_are_the_results(reported: Project, page: Page) -> N
         *(f"results/grpo/{name}/seed{s}.csv" for name in ("weak", "long", "cold") for s in (1, 2)),
         *(f"results/sft/q{q}/seed{seed}.csv" for q in ("0", "0.3") for seed in (1, 2)),
         *("results/claims.csv", "results/report/claims.html", "results/report/provenance.html"),
+        "results/report/answers.html",
         "results/explore.html",
     }
     assert set(shown) == expected

@@ -142,7 +142,7 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     ),
     "the final policy too": (
         setting("experiments/long/save_policy", True),
-        {"grpo long 1", "grpo long 2", "figure 2"} | CLAIMS,
+        {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
     ),
     "GRPO's learning rate": (setting("grpo/learning_rate", 0.001), GRPO | FIGURES | CLAIMS),
     "GRPO's learning rate, written otherwise": (setting("grpo/learning_rate", 1e-4), NOTHING),
