@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    device = prepare_torch(snakemake.config["device"])
+    device = prepare_torch(snakemake.config["device"], snakemake.resources.gpu)
     seed, run = snakemake.params.seed, snakemake.params.run
     settings = GrpoSettings(**snakemake.params.settings)
     progress = Progress(settings.iterations, "iteration")
