@@ -30,14 +30,14 @@ def line(capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_running_job_says_how_far_it_is(line: str) -> None:
     state = watch.state_of("grpo/long/seed42", f"grpo/long, seed 42, on cpu\n{line}", age=3)
     assert (state.status, state.done, state.total) == ("running", 240, 600)
-    assert state.news == "accuracy 0.9981  carry 0.9976  reward 0.9766  kl 0.8000  15 s left"
+    assert state.news == "15 s left  accuracy 0.9981  carry 0.9976  reward 0.9766  kl 0.8000"
     [_, row] = watch.table([state]).splitlines()
     assert row == f"grpo/long/seed42  {'█' * 8}{'░' * 12}    240/600  {state.news}"
 
 
 def test_a_job_that_says_nothing_any_more_is_told(line: str) -> None:
-    assert watch.state_of("grpo/long/seed42", line, age=75).news.endswith(
-        "0 s left (no word for 75 s)"
+    assert watch.state_of("grpo/long/seed42", line, age=75).news.startswith(
+        "no word for 75 s  0 s left"
     )
 
 

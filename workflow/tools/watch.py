@@ -35,7 +35,7 @@ class State:
     done: int
     total: int
     news: str
-    """Its last metrics and the time left, or the error."""
+    """The time left and its last metrics, or the error."""
 
 
 def state_of(job: str, log: str, age: float) -> State:
@@ -44,12 +44,12 @@ def state_of(job: str, log: str, age: float) -> State:
     for line in LINE.finditer(log):
         done, total = int(line["done"]), int(line["total"])
         left = max(0, int(line["left"]) - age)
-        news = f"{line['metrics']}  {left:.0f} s left"
+        news = f"{left:.0f} s left  {line['metrics']}"
         status = "finished" if done == total else "running"
     if "Traceback (most recent call last)" in log:
         news, status = log.rstrip().splitlines()[-1], "failed"
     elif status != "finished" and age > SILENCE:
-        news += f" (no word for {age:.0f} s)"
+        news = f"no word for {age:.0f} s  {news}"
     return State(job, status, done, total, news.strip())
 
 
