@@ -50,3 +50,37 @@ def test_the_numbers_of_the_extensions_page_are_the_reference_runs() -> None:
             assert number in known, f"{figure}: {number}"
             checked += 1
     assert checked > 40
+
+
+def commands(text: str) -> list[str]:
+    """The commands that a page gives, a line each."""
+    code = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return [line.strip() for line in code.splitlines() if line.startswith("    ")]
+
+
+def test_the_chinese_readme_says_the_same() -> None:
+    """The same commands, examples, links, pictures, numbers, and as many headings and rows."""
+    chinese = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+    english = README
+    assert commands(chinese) == commands(english)
+    for pattern in (
+        r"```.*?```",  # examples
+        r"\]\((?!README)([^)]*)\)",  # links and pictures
+        r"^(#+) ",  # headings
+        r"^\|",  # rows
+        r"\d+\.\d+",  # numbers
+    ):
+        found = [re.findall(pattern, text, flags=re.DOTALL | re.M) for text in (english, chinese)]
+        assert found[0] == found[1], pattern
+
+
+def test_the_first_numbers_are_the_reference_runs() -> None:
+    """Greedy accuracy of the SFT models, and that on carry prompts: means over the seeds."""
+    rows = [
+        list(csv.DictReader(path.open(encoding="utf-8", newline="")))[0]
+        for path in sorted((ROOT / "reference/sft/q0.3").glob("seed*.csv"))
+    ]
+    assert len(rows) == 3
+    for column in ("accuracy", "accuracy_carry"):
+        mean = sum(float(row[column]) for row in rows) / len(rows)
+        assert f"{mean:.2f}" in README.partition("## Two commands")[0]
