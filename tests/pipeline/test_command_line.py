@@ -24,8 +24,8 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return "\n".join(message)
 
 
-@pytest.mark.parametrize("target", [FIGURE.replace("overturns", "overtruns"), "figure1"])
-def test_a_misspelt_target_is_named(target: str, project: Project) -> None:
+def test_a_misspelt_target_is_named(project: Project) -> None:
+    target = FIGURE.replace("overturns", "overtruns")
     done = project.snakemake("--dry-run", "--", target)
     assert done.returncode != 0
     assert f"No rule to produce {target}" in done.stdout + done.stderr
@@ -35,7 +35,6 @@ def test_a_misspelt_target_is_named(target: str, project: Project) -> None:
 CONFIGS = {
     "seeds=3": "seeds: 3 is not a list",
     "seeds=[3]": "seeds.0: '3' is not a whole number but text",
-    "seeds=1,2": "seeds: '1,2' is not a list",
     "seed=3": "did you mean 'seeds'?",
     "sft={steps: $(touch was-run)}": "sft.steps: '$(touch was-run)' is not a whole number",
 }
@@ -116,7 +115,7 @@ real, metadata.version = metadata.version, version
 """
 
 
-@pytest.mark.parametrize("package", ["grimp", "torch", "pandas"])
+@pytest.mark.parametrize("package", ["grimp", "torch"])
 def test_a_missing_package_is_named(package: str, project: Project, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(f"HIDDEN = {package!r}\n{HIDE}")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
