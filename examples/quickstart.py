@@ -24,7 +24,7 @@ BAR = 40
 
 def main(sft: SftSettings = SFT, grpo: GrpoSettings = GRPO) -> None:
     """Train, and print the curve as it comes."""
-    device = prepare_torch("auto")
+    device = prepare_torch("auto", gpus=1)
     print(f"SFT: {sft.steps} steps on a teacher who is right with probability {Q} ...", flush=True)
     model = train_sft(SEED, "sft/q0.3", Q, sft, device)
     before = evaluate_sft(SEED, "sft/q0.3", model, grpo.eval_prompts, device)

@@ -51,7 +51,7 @@ if __name__ == "__main__":
     side, job, count, checkpoint = sys.argv[1:]
     torch.set_num_threads(1)
     if side == "library":
-        prepare_torch("cpu")
+        prepare_torch("cpu", gpus=0)
     start = time.perf_counter()
     silent = {"plain": run_plain, "library": run_library}[side](job, int(count), checkpoint)
     print(json.dumps({"seconds": time.perf_counter() - start, "silent": silent}))

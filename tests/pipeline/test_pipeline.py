@@ -225,6 +225,19 @@ def test_cuda_where_there_is_none_ends_before_anything_runs(project: Project) ->
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("gpu", "said"), [(1, "gpu=1"), (0, "gives training no GPU")])
+def test_what_is_said_of_gpus_goes_before_what_is_here(
+    gpu: int, said: str, project: Project
+) -> None:
+    """As on a cluster, where jobs have GPUs and the machine that submits them often has none."""
+    told = [f"{rule}:gpu={gpu}" for rule in ("train_sft", "grpo")]
+    (project.path / "mine.yaml").write_text("device: cuda")
+    done = project.snakemake("mine.yaml", "--dry-run", "--set-resources", *told)
+    output = done.stdout + done.stderr
+    assert (done.returncode == 0) == (gpu == 1), output
+    assert said in output and "Traceback" not in output
+
+
 def test_more_seeds_and_experiments_need_no_code(project: Project) -> None:
     text = "seeds: [7]\nexperiments: {mine: {teacher_correctness: 0.1, beta: 0.05, iterations: 4}}"
     done = overlay(project, text)

@@ -51,7 +51,7 @@ def test_training_does_not_import_torchs_compiler() -> None:
         "from workflow.lib.hardware import prepare_torch\n"
         "from workflow.lib.sft import evaluate_sft, train_sft\n"
         "from workflow.lib.sft_settings import SftSettings\n"
-        "prepare_torch('cpu')\n"
+        "prepare_torch('cpu', gpus=0)\n"
         "model = train_sft(1, 'sft', 0.3, SftSettings(steps=2))\n"
         "evaluate_sft(1, 'sft', model, 64)\n"
         "list(train_grpo(1, 'grpo', model, verify, GrpoSettings(iterations=2, eval_prompts=64)))\n"

@@ -90,7 +90,7 @@ def _locked(file: Path) -> bool:
     return True
 
 
-def prepare_torch(device: str, gpus: int = 0) -> "torch.device":
+def prepare_torch(device: str, gpus: int) -> "torch.device":
     """Set torch up so that a job's numbers depend on nothing but its inputs, and name its device.
 
     One thread, whatever the number of cores: sums are then added in one order, and more cores run

@@ -38,12 +38,32 @@ PASS_AT_K = "fig5_pass_at_k"
 FRONT_PAGE = "results/report/workflow.rst"
 SCHEMA = Path(workflow.basedir) / "workflow/schemas/config.schema.yaml"
 
+
+def gpus_per_job():
+    """How many GPUs a training job asks for: one where it will use one, as this machine can tell.
+
+    Not where `set-resources` says it, as for a cluster, whose jobs run on other machines. A rule of
+    which it says nothing asks for as many as those of which it does.
+    """
+    told = [
+        asked["gpu"].value
+        for asked in workflow.resource_settings.overwrite_resources.values()
+        if "gpu" in asked
+    ]
+    if study.device == "cuda" and 0 in told:
+        raise ValueError(
+            "device: 'cuda' was asked for, but `set-resources` gives training no GPU: "
+            "set gpu to 1 there (on a cluster, in profiles/slurm/config.yaml), or take 'auto'."
+        )
+    return max(told) if told else int(uses_gpu(study.device))
+
+
 try:
     for file in workflow.configfiles:
         refuse_repeated_keys(file)
     schema = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     study = read_study(config, schema)
-    GPUS_PER_JOB = int(uses_gpu(study.device))
+    GPUS_PER_JOB = gpus_per_job()
 except ValueError as error:
     raise SystemExit(f"Configuration: {error}")
 

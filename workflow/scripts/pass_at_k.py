@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    device = prepare_torch(snakemake.config["device"])
+    device = prepare_torch(snakemake.config["device"], snakemake.resources.gpu)
     seed, run = snakemake.params.seed, snakemake.params.run
     samples = snakemake.params.num_samples
     a, b = all_prompts(device)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    device = prepare_torch(snakemake.config["device"])
+    device = prepare_torch(snakemake.config["device"], snakemake.resources.gpu)
     seed, run, q = snakemake.params.seed, snakemake.params.run, snakemake.params.q
     settings = SftSettings(**snakemake.params.settings)
     progress = Progress(settings.steps, "step")
