@@ -8,7 +8,7 @@ FAULTS ?= 200
 SEED ?= 0
 
 .DEFAULT_GOAL := figures
-.PHONY: figures extensions watch quickstart test unit lint reproduce report verify benchmark \
+.PHONY: figures extensions watch quickstart test test-slurm unit lint reproduce report verify benchmark \
 	benchmark-quick lock config-reference architecture torture docs clean help
 
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
@@ -26,6 +26,10 @@ quickstart: .venv/ready  ## the study in small, from the library alone, in less 
 test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint
 	$(BIN)/pytest -n 2 tests
+
+test-slurm: .venv/ready  ## run the pipeline on a Slurm of its own, on Debian as root (minutes)
+	@test "$$(id -u)" = 0 || { echo "make test-slurm installs Debian's Slurm: run it as root." >&2; exit 1; }
+	$(BIN)/pytest tests/slurm/slurm_checks.py
 
 unit: .venv/ready  ## run the quick tests only
 	$(BIN)/pytest -n 2 tests/unit
