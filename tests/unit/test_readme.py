@@ -77,7 +77,7 @@ def test_the_chinese_readme_says_the_same() -> None:
 def test_the_first_numbers_are_the_reference_runs() -> None:
     """Greedy accuracy of the SFT models, and that on carry prompts: means over the seeds."""
     rows = [
-        next(csv.DictReader(path.open(encoding="utf-8", newline="")))
+        next(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
         for path in sorted((ROOT / "reference/sft/q0.3").glob("seed*.csv"))
     ]
     assert len(rows) == 3
