@@ -27,9 +27,9 @@ test: .venv/ready  ## check style and types, run all tests
 	$(MAKE) lint
 	$(BIN)/pytest -n 2 tests
 
-test-slurm: .venv/ready  ## run the pipeline on a Slurm of its own, on Debian as root (minutes)
+test-slurm: .venv-slurm/ready  ## run the pipeline on a Slurm of its own, on Debian as root (minutes)
 	@test "$$(id -u)" = 0 || { echo "make test-slurm installs Debian's Slurm: run it as root." >&2; exit 1; }
-	$(BIN)/pytest tests/slurm/slurm_checks.py
+	.venv-slurm/bin/pytest tests/slurm/slurm_checks.py
 
 unit: .venv/ready  ## run the quick tests only
 	$(BIN)/pytest -n 2 tests/unit
@@ -77,14 +77,16 @@ docs: .venv/ready  ## make pages of the library from its docstrings, in docs/api
 		-m pdoc --docformat google --output-directory docs/api workflow.lib
 
 clean:  ## remove the results and the environment
-	rm -rf .venv .snakemake results/[!R]*
+	rm -rf .venv .venv-slurm .snakemake results/[!R]*
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/ready: requirements.lock
+.venv-slurm/ready: requirements-slurm.lock requirements.lock
+.venv/ready .venv-slurm/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	touch .venv/ready
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
