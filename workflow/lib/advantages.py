@@ -31,7 +31,9 @@ def group_mean(rewards: Tensor, epsilon: float) -> Tensor:
 
     As in Dr. GRPO (Liu et al. 2025, arXiv:2503.20783).
     """
-    return rewards - rewards.mean(dim=1, keepdim=True)
+    # From the first of the group, so that equal rewards give zeros and not the mean's rounding.
+    apart = rewards - rewards[:, :1]
+    return apart - apart.mean(dim=1, keepdim=True)
 
 
 def leave_one_out(rewards: Tensor, epsilon: float) -> Tensor:
@@ -40,8 +42,7 @@ def leave_one_out(rewards: Tensor, epsilon: float) -> Tensor:
     As in RLOO (Ahmadian et al. 2024, arXiv:2402.14740).
     """
     size = rewards.shape[1]
-    others = (rewards.sum(dim=1, keepdim=True) - rewards) / (size - 1)
-    return rewards - others
+    return group_mean(rewards, epsilon) * (size / (size - 1))
 
 
 def batch(rewards: Tensor, epsilon: float) -> Tensor:
