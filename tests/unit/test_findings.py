@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.extension_examples import evidence, pass_at_k
 from workflow.lib.claims import AS_EXPECTED, NOT_APPLICABLE, NOT_AS_EXPECTED
+from workflow.lib.extension_runs import sweep
 from workflow.lib.findings import FINDINGS, Evidence, check
 
 
@@ -72,6 +73,13 @@ def test_what_was_not_run_is_not_judged() -> None:
     assert all("fig" in row["observed"] for row in table)
 
 
+def test_of_two_runs_with_one_value_the_first_counts() -> None:
+    made = evidence()
+    runs = {**made.runs["fig10_anchor"], "again": made.runs["fig7_baseline"]["0.3-batch"]}
+    assert list(sweep(runs, lambda run: run.settings.beta)) == [0.0, 0.1, 0.5]
+    assert sweep(runs, lambda run: run.settings.beta)[0.0] is runs["0.0"]
+
+
 def test_a_run_that_never_gets_there_is_said_to() -> None:
     made = evidence()
     spoil("fig8_group_size", "accuracy_carry", 0.0, "4")(made)
@@ -83,9 +91,8 @@ def test_runs_tell_of_rows() -> None:
     run = evidence().runs["fig10_anchor"]["0.0"]
     assert run.last("iteration") == {1: 600.0, 2: 600.0, 3: 600.0}
     assert run.at(15, "accuracy")[1] == 1
-    with pytest.raises(ValueError, match="Iteration 16 of seed 1 was not recorded"):
-        run.at(16, "accuracy")
     frame = run.metrics[1]
+    assert run.at(17, "kl")[1] == run.at(15, "kl")[1] == frame.kl[frame.iteration == 15].item()
     assert run.late("kl")[1] == pytest.approx(frame.kl[frame.iteration > 400].mean())
     assert run.reaches("accuracy", 0.5)[1] == frame.iteration[frame.accuracy >= 0.5].iloc[0]
     assert np.isinf(run.reaches("accuracy", 2)[1])

@@ -146,7 +146,10 @@ BAD = [
         ["experiments.weak", "reward_noise", "learned"],
     ),
     (put("experiments/weak/save_policy", "yes"), ["save_policy", "'yes' is not true or false"]),
-    (put("experiments/weak/save_policy", False), ["fig5_pass_at_k", "'weak'", "save_policy: true"]),
+    (
+        put("extensions/figures/fig5_pass_at_k", ["long"]),
+        ["fig5_pass_at_k", "'long'", "save_policy: true"],
+    ),
     (put("extensions/figures/fig11", ["weak"]), ["extensions.figures", "'fig11'"]),
     (put("extensions/figures/fig10_anchor", ["lon"]), ["fig10_anchor", "did you mean 'long'?"]),
     (
@@ -218,3 +221,24 @@ def test_a_key_that_is_no_text_is_named() -> None:
     config["experiments"][3] = {"teacher_correctness": 0.3}
     with pytest.raises(ConfigError, match="experiments: the key 3 is not text"):
         read_study(config, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        put("grpo/num_prompts", 30),
+        put("grpo/reward_noise", 0.1),
+        put("grpo/reward", "learned"),
+        put("grpo/beta", 0.1),
+        put("grpo/iterations", 25),
+        put("experiments/weak/teacher_correctness", 0.1),
+        put("experiments/cold/save_policy", False),
+    ],
+)
+def test_no_study_is_refused_for_the_extensions_that_it_does_not_run(
+    edit: Callable[[dict[str, Any]], None],
+) -> None:
+    config = copy.deepcopy(CONFIG)
+    config["grpo"]["minibatch_size"] = 16
+    edit(config)
+    read_study(config, SCHEMA)

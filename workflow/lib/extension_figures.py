@@ -5,6 +5,7 @@ another value of what is varied is an entry in the configuration.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from workflow.lib.claims import silent_fraction
 from workflow.lib.colours import BLUE, GREY, PALETTE, RED
-from workflow.lib.extension_runs import Runs
+from workflow.lib.extension_runs import Runs, sweep
 from workflow.lib.figures import (
     FRACTION,
     add_legend,
@@ -30,11 +31,6 @@ DOUBLE_TALL = (10, 4.8)
 BANDS_AND_DOTS = "lines: mean over seeds; bands: ± 1 s.d.; dots: seeds"
 
 Figures = Mapping[str, Callable[[Mapping[str, Runs]], Figure]]
-
-
-def sweep(runs: Mapping[str, Runs], setting: Callable[[Runs], float]) -> dict[float, Runs]:
-    """The runs by the value of what is varied, in its order."""
-    return dict(sorted((setting(run), run) for run in runs.values()))
 
 
 def plot_sweep(
@@ -179,7 +175,7 @@ def reward_is_the_objective(runs: Mapping[str, Runs]) -> Figure:
             {name: run for name, run in runs.items() if run.settings.reward == reward},
             lambda run: run.settings.beta,
         )
-        for (beta, run), line in zip(betas.items(), ("-", "--", ":"), strict=False):
+        for (beta, run), line in zip(betas.items(), cycle(("-", "--", ":")), strict=False):
             anchored = f", β = {beta:g}"
             plot_band(top, run.metrics, "accuracy", BLUE, f"True accuracy{anchored}", line)
             plot_band(proxy_axes, run.metrics, "reward", RED, f"Reward{anchored}", line)
@@ -249,7 +245,7 @@ def group_size(runs: Mapping[str, Runs]) -> Figure:
     plot_sweep(left, sizes, expected, GREY, "expected: the mean of $p^G + (1 - p)^G$", "D")
     titled(left, "Zero-signal groups at the start", "Group size G", "Fraction of groups")
     left.set_ylim(FRACTION)
-    for colour, (size, run) in zip(PALETTE[2:], by_size.items(), strict=False):
+    for colour, (size, run) in zip(cycle(PALETTE[2:]), by_size.items(), strict=False):
         plot_band(right, run.metrics, "accuracy_carry", colour, f"G = {size:g}")
     label_axes(right, "iteration", "accuracy_carry", FRACTION)
     right.set_title("Speed of learning")
@@ -266,7 +262,7 @@ def noisy_verifier(runs: Mapping[str, Runs]) -> Figure:
     figure, [left, right] = new_figure(
         DOUBLE_TALL, f"{QUESTIONS['fig9_noisy_verifier']} ({seeds})", columns=2
     )
-    for colour, (noise, run) in zip(PALETTE, by_noise.items(), strict=False):
+    for colour, (noise, run) in zip(cycle(PALETTE), by_noise.items(), strict=False):
         plot_band(left, run.metrics, "accuracy_carry", colour, f"flipped: {noise:g}")
     label_axes(left, "iteration", "accuracy_carry", FRACTION)
     left.set_title("Speed of learning")
@@ -287,7 +283,7 @@ def anchor(runs: Mapping[str, Runs]) -> Figure:
     figure, [left, middle, right] = new_figure(
         (13, 4.6), f"{QUESTIONS['fig10_anchor']} ({seeds})", columns=3
     )
-    for colour, (beta, run) in zip(PALETTE, by_beta.items(), strict=False):
+    for colour, (beta, run) in zip(cycle(PALETTE), by_beta.items(), strict=False):
         plot_band(left, run.metrics, "kl", colour, f"β = {beta:g}")
     label_axes(left, "iteration", "kl")
     left.set_title("KL along the way")
@@ -299,7 +295,8 @@ def anchor(runs: Mapping[str, Runs]) -> Figure:
     late_carry = [run.late("accuracy_carry") for run in ordered]
     plot_sweep(right, betas, late_carry, RED, "the same on carry prompts")
     titled(right, "Accuracy in the end", "β", "Greedy accuracy")
-    right.set_ylim(0.75, 1.01)
+    lowest = min(value for of_seeds in late_carry for value in of_seeds.values())
+    right.set_ylim(min(0.75, lowest - 0.05), 1.01)
     add_legend(figure, columns=4, title=BANDS_AND_DOTS)
     return figure
 

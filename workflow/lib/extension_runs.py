@@ -1,6 +1,6 @@
 """The runs behind a figure on the questions that the chapter left open."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,18 +30,11 @@ class Runs:
         return {seed: float(frame[metric].iloc[-1]) for seed, frame in self.metrics.items()}
 
     def at(self, iteration: int, metric: str) -> dict[int, float]:
-        """A metric of each seed in the row of an iteration.
-
-        Raises:
-            ValueError: where it was not recorded.
-        """
-        found = {}
-        for seed, frame in self.metrics.items():
-            row = frame[frame.iteration == iteration]
-            if row.empty:
-                raise ValueError(f"Iteration {iteration} of seed {seed} was not recorded.")
-            found[seed] = float(row[metric].iloc[0])
-        return found
+        """A metric of each seed at an iteration, or at the last one before it that was recorded."""
+        return {
+            seed: float(frame[metric][frame.iteration <= iteration].iloc[-1])
+            for seed, frame in self.metrics.items()
+        }
 
     def late(self, metric: str) -> dict[int, float]:
         """The mean of a metric over the last third of each seed's iterations."""
@@ -58,6 +51,14 @@ class Runs:
         return {
             seed: float("inf") if at.empty else float(at.iloc[0]) for seed, at in reached.items()
         }
+
+
+def sweep(runs: Mapping[str, Runs], setting: Callable[[Runs], float]) -> dict[float, Runs]:
+    """The runs by the value of what is varied, in its order; of two with one value, the first."""
+    by_value: dict[float, Runs] = {}
+    for run in runs.values():
+        by_value.setdefault(setting(run), run)
+    return dict(sorted(by_value.items(), key=lambda pair: pair[0]))
 
 
 def read_runs(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workflow.lib.claims import AS_EXPECTED, NOT_APPLICABLE, NOT_AS_EXPECTED, silent_fraction
-from workflow.lib.extension_runs import Runs
+from workflow.lib.extension_runs import Runs, sweep
 
 LEARNED = 0.9
 """Greedy accuracy on carry prompts from which on the carry counts as learned."""
@@ -442,7 +442,7 @@ def _sweep(
     evidence: Evidence, figure: str, setting: Callable[[Runs], float], at_least: int
 ) -> dict[float, Runs]:
     """A figure's runs by the value of what it varies."""
-    runs = dict(sorted((setting(run), run) for run in _runs(evidence, figure).values()))
+    runs = sweep(_runs(evidence, figure), setting)
     if len(runs) < at_least:
         raise NotShownError(f"{figure} varies too few settings to tell")
     return runs

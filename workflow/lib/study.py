@@ -185,7 +185,12 @@ def _extensions(config: Mapping[str, Any], experiments: Mapping[str, Experiment]
                 f"extensions.experiments.{name}: 'experiments' has one of that name: rename either."
             )
     known = {**experiments, **extensions.experiments}
+    without_policy = {
+        name for name, overrides in named.items() if (overrides or {}).get("save_policy") is False
+    }
     for figure, drawn in extensions.figures.items():
+        if figure == "fig5_pass_at_k":
+            drawn[:] = [name for name in drawn if name not in without_policy]
         _check_drawn(f"extensions.figures.{figure}", drawn, list(known))
         for name in drawn:
             if figure == "fig5_pass_at_k" and not known[name].save_policy:

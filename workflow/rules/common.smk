@@ -174,6 +174,19 @@ def answering_experiments():
     return [name for name in study.experiments if study.experiment(name).save_policy]
 
 
+def study_settings(names):
+    """All settings of the study, with those of the experiments that it runs."""
+    settings = asdict(study)
+    del settings["device"]  # which decides no result
+    settings["extensions"][
+        "experiments"
+    ] = {}  # those that are run are among the others
+    return {
+        **settings,
+        "experiments": {name: asdict(study.experiment(name)) for name in names},
+    }
+
+
 def training_results(names):
     """All that training leaves behind, of experiments and of what they start from."""
     return [
@@ -189,6 +202,7 @@ def training_results(names):
             for seed in study.seeds
             for file in (f"results/grpo/{name}/seed{seed}.pt", answers_of(name, seed))
         ],
+        *sorted({file for name in names for file in reward_models(name)}),
     ]
 
 
@@ -232,7 +246,6 @@ def extension_results():
     names = extension_experiments()
     return [
         *training_results(names),
-        *sorted({file for name in names for file in reward_models(name)}),
         *pass_at_k_tables(),
         *[f"results/figures/{figure}.pdf" for figure in study.extensions.figures],
         "results/extensions/explore.html",

@@ -136,11 +136,9 @@ use rule manifest as extension_manifest with:
     log:
         "results/logs/extensions/manifest.log",
     params:
-        settings={
-            key: value
-            for key, value in asdict(study).items()
-            if key not in {"device", "curves"}
-        },
+        settings=lambda wildcards: study_settings(
+            [*study_experiments(), *extension_experiments()]
+        ),
         code=lambda wildcards: code_of("manifest"),
         software=software(),
     message:

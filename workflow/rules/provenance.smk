@@ -17,11 +17,7 @@ rule manifest:
         mem_mb=500,
         runtime=5,
     params:
-        settings={
-            key: value
-            for key, value in asdict(study).items()
-            if key not in {"device", "extensions"}
-        },
+        settings=study_settings(study_experiments()),
         code=code_of("manifest"),
         software=software(),
     message:

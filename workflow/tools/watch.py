@@ -62,7 +62,7 @@ def states_in(results: Path) -> list[State]:
             path.read_text(encoding="utf-8"),
             time.time() - path.stat().st_mtime,
         )
-        for kind in ("sft", "grpo")
+        for kind in ("sft", "reward", "grpo")
         for path in sorted(folder.glob(f"{kind}/**/*.log"))
     ]
 
