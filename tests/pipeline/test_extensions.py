@@ -14,7 +14,7 @@ import yaml
 from tests import plain
 from tests.copies import ROOT
 from tests.pipeline.conftest import Project
-from tests.pipeline.test_reruns import planned
+from tests.pipeline.test_reruns import Edit, planned, replace, setting
 from workflow.lib.extension_runs import ALL_COLUMNS
 from workflow.lib.findings import FINDINGS
 
@@ -86,6 +86,49 @@ def test_the_report_shows_them(extended: Project) -> None:
     for figure in SMALL["figures"]:
         assert f"results/figures/{figure}.pdf" in report
     assert "What was found" in report and "findings.html" in report
+
+
+TOLD = {
+    "What the extensions found, against what was expected",
+    "manifest of the extensions",
+    "The extensions' pages of the report",
+}
+"""What tells of all of them runs after any."""
+EXPLORE = {"explore"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (
+            setting("extensions.yaml", "extensions/pass_at_k/num_samples", 8),
+            {"pass@k of seed 1, experiment weak", "The figure on pass@k"},
+        ),
+        (
+            setting("extensions.yaml", "extensions/experiments/noise-20/iterations", 7),
+            {"grpo noise-20 1", "The figure fig9_noisy_verifier"} | EXPLORE,
+        ),
+        (
+            setting("extensions.yaml", "extensions/reward_model/steps", 9),
+            {
+                "Reward model of seed 1 on a teacher that is right with probability 0.3",
+                *("grpo learned 1", "grpo learned-anchored 1"),
+                "The figure fig6_reward_is_the_objective",
+            }
+            | EXPLORE,
+        ),
+        (
+            replace("workflow/lib/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
+            set(),
+        ),
+    ],
+)
+def test_exactly_what_depends_on_a_change_reruns(
+    edit: Edit, expected: set[str], extended: Project, tmp_path: Path
+) -> None:
+    project = extended.copy(tmp_path / "project")
+    edit(project.path)
+    assert planned(project, "extensions", overlay=("extensions.yaml",)) == expected | TOLD
 
 
 def test_they_are_no_part_of_the_study(finished: Project) -> None:

@@ -16,6 +16,7 @@ import yaml
 from tests.pipeline.conftest import Project
 
 SEEDS = (1, 2)
+SMOKE = "smoke.yaml"
 SFT = {f"sft q{q} {seed}" for q in ("0.3", "0") for seed in SEEDS}
 GRPO = {f"grpo {name} {seed}" for name in ("weak", "long", "cold") for seed in SEEDS}
 EXPLORE = {"explore"}
@@ -40,17 +41,17 @@ def replace(file: str, old: str, new: str) -> Edit:
     return edit
 
 
-def setting(path: str, value: object) -> Edit:
-    """An edit of one key of the study."""
+def setting(file: str, path: str, value: object) -> Edit:
+    """An edit of one key of a configuration file."""
 
     def edit(root: Path) -> None:
-        study = yaml.safe_load((root / "smoke.yaml").read_text())
+        study = yaml.safe_load((root / file).read_text())
         *sections, key = path.split("/")
         section = study
         for name in sections:
             section = section.setdefault(name, {})
         section[key] = value
-        (root / "smoke.yaml").write_text(yaml.safe_dump(study))
+        (root / file).write_text(yaml.safe_dump(study))
 
     return edit
 
@@ -120,36 +121,42 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     "touch of everything": (touch_everything, NOTHING),
     "a fresh clone": (clone, NOTHING),
     "one more seed": (
-        setting("seeds", [1, 2, 3]),
+        setting(SMOKE, "seeds", [1, 2, 3]),
         {"sft q0.3 3", "sft q0 3", "grpo weak 3", "grpo long 3", "grpo cold 3"} | FIGURES | CLAIMS,
     ),
     "one experiment's iterations": (
-        setting("experiments/long/iterations", 9),
+        setting(SMOKE, "experiments/long/iterations", 9),
         {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
     ),
     "an experiment of one's own": (
-        setting("experiments/mine", {"teacher_correctness": 0.1}),
+        setting(SMOKE, "experiments/mine", {"teacher_correctness": 0.1}),
         {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"} | EXPLORE,
     ),
     "a figure of one's own": (
-        setting("curves/mine", {"metrics": ["kl"], "experiments": ["weak", "long"]}),
+        setting(SMOKE, "curves/mine", {"metrics": ["kl"], "experiments": ["weak", "long"]}),
         {"The figure mine"},
     ),
-    "a setting of the extensions": (setting("extensions/reward_model/steps", 9), NOTHING),
+    "a setting of the extensions": (setting(SMOKE, "extensions/reward_model/steps", 9), NOTHING),
     "a rule of the findings": (
         replace("workflow/lib/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
         NOTHING,
     ),
     "the final policy too": (
-        setting("experiments/long/save_policy", True),
+        setting(SMOKE, "experiments/long/save_policy", True),
         {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
     ),
-    "GRPO's learning rate": (setting("grpo/learning_rate", 0.001), GRPO | FIGURES | CLAIMS),
-    "GRPO's learning rate, written otherwise": (setting("grpo/learning_rate", 1e-4), NOTHING),
-    "SFT's learning rate": (setting("sft/learning_rate", 0.001), SFT | GRPO | FIGURES | CLAIMS),
-    "evaluation": (setting("evaluation/num_prompts", 256), SFT | GRPO | FIGURES | CLAIMS),
-    "another device": (setting("device", "auto"), NOTHING),
-    "one figure less": (setting("figures", ["fig1_rlvr_overturns"]), MANIFEST),
+    "GRPO's learning rate": (setting(SMOKE, "grpo/learning_rate", 0.001), GRPO | FIGURES | CLAIMS),
+    "GRPO's learning rate, written otherwise": (
+        setting(SMOKE, "grpo/learning_rate", 1e-4),
+        NOTHING,
+    ),
+    "SFT's learning rate": (
+        setting(SMOKE, "sft/learning_rate", 0.001),
+        SFT | GRPO | FIGURES | CLAIMS,
+    ),
+    "evaluation": (setting(SMOKE, "evaluation/num_prompts", 256), SFT | GRPO | FIGURES | CLAIMS),
+    "another device": (setting(SMOKE, "device", "auto"), NOTHING),
+    "one figure less": (setting(SMOKE, "figures", ["fig1_rlvr_overturns"]), MANIFEST),
 }
 
 
@@ -172,6 +179,8 @@ def jobs_in(output: str) -> set[str]:
             jobs.add(f"grpo {match[2]} {match[1]}")
         elif match := re.match(r"Figure (\d+)", message):
             jobs.add(f"figure {match[1]}")
+        elif message == "The manifest of the extensions' results":
+            jobs.add("manifest of the extensions")
         elif message.startswith("The manifest"):
             jobs.add("manifest")
         elif message.startswith("Every curve"):
@@ -180,7 +189,7 @@ def jobs_in(output: str) -> set[str]:
             jobs.add("report")
         elif message.startswith("What the chapter claims"):
             jobs.add("claims")
-        elif message != "All results are there":
+        elif not message.startswith("All results are there"):
             jobs.add(message)
     return jobs
 
@@ -228,7 +237,7 @@ def test_the_plan_is_what_happens(finished: Project, tmp_path: Path) -> None:
     """One experiment's setting: its jobs run, the others' results stay the same files."""
     project = finished.copy(tmp_path / "project")
     before = project.results()
-    setting("experiments/long/iterations", 9)(project.path)
+    setting(SMOKE, "experiments/long/iterations", 9)(project.path)
     done = project.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     assert jobs_in(done.stdout + done.stderr) == {

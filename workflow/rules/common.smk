@@ -175,16 +175,11 @@ def answering_experiments():
 
 
 def study_settings(names):
-    """All settings of the study, with those of the experiments that it runs."""
+    """All settings that decide the results of some experiments, and what is drawn of them."""
     settings = asdict(study)
-    del settings["device"]  # which decides no result
-    settings["extensions"][
-        "experiments"
-    ] = {}  # those that are run are among the others
-    return {
-        **settings,
-        "experiments": {name: asdict(study.experiment(name)) for name in names},
-    }
+    del settings["device"], settings["extensions"]
+    experiments = {name: asdict(study.experiment(name)) for name in names}
+    return {**settings, "experiments": experiments}
 
 
 def training_results(names):

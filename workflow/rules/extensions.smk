@@ -136,9 +136,11 @@ use rule manifest as extension_manifest with:
     log:
         "results/logs/extensions/manifest.log",
     params:
-        settings=lambda wildcards: study_settings(
-            [*study_experiments(), *extension_experiments()]
-        ),
+        settings=lambda wildcards: {
+            **study_settings([*study_experiments(), *extension_experiments()]),
+            "reward_model": asdict(study.extensions.reward_model),
+            "pass_at_k": study.extensions.pass_at_k,
+        },
         code=lambda wildcards: code_of("manifest"),
         software=software(),
     message:
