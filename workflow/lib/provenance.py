@@ -33,8 +33,13 @@ def _import_graph() -> grimp.ImportGraph:
 
 def software(*packages: str) -> dict[str, str]:
     """The versions of Python (to the minor) and of the packages, builds for a device aside."""
-    versions = {name: metadata.version(name).split("+")[0] for name in packages}
+    versions = {name: _version(name) for name in packages}
     return {"python": ".".join(platform.python_version_tuple()[:2]), **versions}
+
+
+@functools.cache
+def _version(package: str) -> str:
+    return metadata.version(package).split("+")[0]
 
 
 def keep_sources(folder: Path) -> None:
