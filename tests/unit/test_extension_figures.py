@@ -66,7 +66,7 @@ def test_a_figure_can_be_drawn_of_runs_that_learned_nothing(name: str, tmp_path:
     for runs in made.values():
         for frame in runs.metrics.values():
             frame.loc[:, frame.columns != "iteration"] = 0.0
-    figures.save(FIGURES[name](made), tmp_path / "figure.pdf", name)
+    figures.save(FIGURES[name](made), tmp_path / "figure.pdf", name, {}, [])
 
 
 def test_a_perfect_policys_kl_is_drawn() -> None:
@@ -101,7 +101,7 @@ def test_curves_draw_any_metrics(metrics: list[str]) -> None:
 
 def test_a_title_is_no_formula(tmp_path: Path) -> None:
     figure = figures.curves({"one": run().metrics}, ["kl"], r"$\nothing$ of {x}_2 & 5 %")
-    figures.save(figure, tmp_path / "figure.pdf", "title")
+    figures.save(figure, tmp_path / "figure.pdf", "title", {}, [])
 
 
 def test_names_are_the_same_everywhere() -> None:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from workflow.lib import colours as colours_of
 from workflow.lib import figures
+from workflow.lib.fingerprint import digest
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -206,7 +207,7 @@ def test_every_curve_has_a_light_band_and_the_figure_says_what_it_is(name):
 @pytest.mark.parametrize("name", ["overturns", "unhackable", "cold"])
 def test_the_legend_stays_clear_of_the_axes(name, tmp_path):
     figure = draw_all(seeds=range(20))[name]
-    figures.save(figure, tmp_path / "figure.pdf", "title")  # lays the figure out
+    figures.save(figure, tmp_path / "figure.pdf", "title", {}, [])  # lays the figure out
     legend = figure.legends[0].get_window_extent()
     assert not any(legend.overlaps(axes.get_window_extent()) for axes in figure.axes)
 
@@ -230,7 +231,7 @@ def test_only_installed_fonts_are_asked_for():
 @pytest.mark.parametrize(("seeds", "last"), [(1, 0), (2, 10), (1, 300), (3, 300), (20, 300)])
 def test_drawing_and_saving_warn_of_nothing(seeds, last, tmp_path, caplog):
     for name, figure in draw_all(range(seeds), last).items():
-        figures.save(figure, tmp_path / f"{name}.pdf", name)
+        figures.save(figure, tmp_path / f"{name}.pdf", name, {}, [])
     assert caplog.records == []
 
 
@@ -239,13 +240,13 @@ def test_a_machine_without_fonts_will_do(tmp_path, caplog, monkeypatch):
     fonts = [font for font in figures.fontManager.ttflist if font.fname.startswith(own)]
     monkeypatch.setattr(figures.fontManager, "ttflist", fonts)
     for name, figure in draw_all().items():
-        figures.save(figure, tmp_path / f"{name}.pdf", name)
+        figures.save(figure, tmp_path / f"{name}.pdf", name, {}, [])
     assert caplog.records == []
 
 
 def test_drawing_leaves_no_setting_changed(tmp_path):
     before = dict(matplotlib.rcParams)
-    figures.save(draw_all()["cold"], tmp_path / "figure.pdf", "title")
+    figures.save(draw_all()["cold"], tmp_path / "figure.pdf", "title", {}, [])
     assert dict(matplotlib.rcParams) == before
 
 
@@ -265,43 +266,48 @@ def test_a_metric_without_a_label_is_still_readable():
 @pytest.mark.parametrize("name", ["overturns", "unhackable", "cold"])
 def test_fonts_are_embedded_as_type_42(name, tmp_path):
     path = tmp_path / "figure.pdf"
-    figures.save(draw_all()[name], path, "title")
+    figures.save(draw_all()[name], path, "title", {}, [])
     content = path.read_bytes()
     assert b"/FontFile2" in content and b"/CIDFontType2" in content
     assert b"/Type3" not in content
 
 
-def test_metadata(tmp_path):
+def test_the_properties_name_title_settings_and_code(tmp_path):
     path = tmp_path / "figure.pdf"
-    figures.save(Figure(), path, "A title", Subject="A subject", Keywords="GRPO, KL")
+    settings, code = {"beta": 0}, ["workflow/lib/figures.py@0123456789ab"]
+    figures.save(Figure(), path, "A title", settings, code)
     content = path.read_bytes()
     assert b"/Title (A title)" in content
-    assert b"/Subject (A subject)" in content
-    assert b"/Keywords (GRPO, KL)" in content
+    assert f"/Subject (settings {digest(settings)})".encode() in content
+    assert f"/Keywords (code {digest(code)})".encode() in content
     assert b"Date" not in content
     assert matplotlib.__version__.encode() not in content
 
 
-def test_metadata_that_a_pdf_has_no_key_for_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no room for Seeds"):
-        figures.save(Figure(), tmp_path / "figure.pdf", "A title", Seeds="42")
-    assert not list(tmp_path.iterdir())
+def test_a_figure_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "figure.pdf"
+    path.write_text("an older one")
+    figure = Figure()
+    figure.text(0.5, 0.5, "$\\nonsense$")
+    with pytest.raises(ValueError, match="nonsense"):
+        figures.save(figure, path, "A title", {}, [])
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["an older one"]
 
 
 def test_the_same_figure_is_the_same_bytes_whatever_the_users_settings(tmp_path):
     first, second = tmp_path / "first.pdf", tmp_path / "second.pdf"
-    figures.save(draw_all()["unhackable"], first, "title")
+    figures.save(draw_all()["unhackable"], first, "title", {}, [])
     with matplotlib.rc_context({"lines.linewidth": 9, "pdf.fonttype": 3, "axes.grid": False}):
-        figures.save(draw_all()["unhackable"], second, "title")
+        figures.save(draw_all()["unhackable"], second, "title", {}, [])
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_the_same_figure_is_the_same_bytes_at_another_time_and_place(tmp_path):
     here, there = tmp_path / "here.pdf", tmp_path / "there.pdf"
-    figures.save(draw_all()["overturns"], here, "β")
+    figures.save(draw_all()["overturns"], here, "β", {}, [])
     code = (
         "import sys; from test_figures import draw_all, figures; "
-        "figures.save(draw_all()['overturns'], sys.argv[1], 'β')"
+        "figures.save(draw_all()['overturns'], sys.argv[1], 'β', {}, [])"
     )
     elsewhere = {
         "TZ": "Pacific/Kiritimati",

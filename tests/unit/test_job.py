@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,8 +28,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(file).parent.mkdir(parents=True)
 
 
-def a_job(inputs: tuple[str, ...] = (), code: list[str] = CODE) -> AbstractContextManager[None]:
-    return job(LOG, inputs, [RESULT, RECORD], RECORD, code, {"torch": "1"}, {"steps": 3})
+class Output(list[str]):
+    record = RECORD
+
+
+def a_job(
+    inputs: tuple[str, ...] = (), code: list[str] = CODE, settings: object = {"steps": 3}
+) -> AbstractContextManager[None]:
+    params = SimpleNamespace(code=code, software={"torch": "1"})
+    script = SimpleNamespace(
+        log=[LOG], input=inputs, output=Output([RESULT, RECORD]), params=params
+    )
+    return job(script, settings)
 
 
 def test_the_log_takes_what_is_printed_and_the_record_what_made_the_result(
@@ -89,14 +100,14 @@ def test_where_even_the_log_cannot_be_written_it_is_told_on_the_terminal() -> No
     assert f"{LOG} could not be written: No space left on device" in str(caught.value.code)
 
 
-ORPHAN = f"""
+ORPHAN = """
 import sys, time
+from tests.unit.test_job import a_job
 from workflow.lib.files import write_csv
-from workflow.lib.job import job
-with job({LOG!r}, [], [{RESULT!r}, {RECORD!r}], {RECORD!r}, [], {{}}, "old settings"):
+with a_job(settings="old settings"):
     print("started")
     time.sleep(1)
-    write_csv({RESULT!r}, [{{"x": "old"}}])
+    write_csv("results/a.csv", [{"x": "old"}])
 """
 
 

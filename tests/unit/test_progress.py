@@ -10,3 +10,13 @@ def test_a_line_says_how_far_how_fast_and_how_long(capsys: pytest.CaptureFixture
     line = capsys.readouterr().out
     assert line.startswith("step 5/10  loss 0.2500  ")
     assert " steps/s  " in line and line.endswith(" s left\n")
+
+
+def test_of_many_steps_each_hundredth_and_the_last_have_a_line(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    progress = Progress(250, "step")
+    for step in range(1, 251):
+        progress.on_step(step, 0.5)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] == ["100/250", "200/250", "250/250"]

@@ -21,6 +21,8 @@ from matplotlib.font_manager import fontManager
 from matplotlib.ticker import MaxNLocator
 
 from workflow.lib.colours import BLUE, GREY, PALETTE, RED
+from workflow.lib.files import whole_file
+from workflow.lib.fingerprint import digest
 
 Curves = Mapping[int, pd.DataFrame]
 """The metrics of one experiment: a frame per seed, a row per recorded iteration."""
@@ -263,12 +265,21 @@ def curves(experiments: Mapping[str, Curves], metrics: Sequence[str], title: str
 
 
 @look()
-def save(figure: Figure, path: Path | str, title: str, **metadata: str) -> None:
+def save(
+    figure: Figure, path: Path | str, title: str, settings: object, code: Sequence[str]
+) -> None:
     """Write `figure` as a PDF: the same bytes whatever the clock, the locale and the time zone.
 
-    `title` goes into the file's properties, and so may Author, Subject and Keywords.
+    Its properties hold the title, and the fingerprints of the settings and of the code (each file's
+    own, as a rule knows them) that made it.
     """
-    if unknown := metadata.keys() - {"Author", "Subject", "Keywords"}:
-        raise ValueError(f"A figure's PDF has no room for {', '.join(sorted(unknown))}.")
-    properties = {"Creator": "Matplotlib", "Producer": "Matplotlib", "CreationDate": None}
-    figure.savefig(path, format="pdf", metadata={**properties, "Title": title, **metadata})
+    properties = {
+        "Title": title,
+        "Subject": f"settings {digest(settings)}",
+        "Keywords": f"code {digest(code)}",
+        "Creator": "Matplotlib",
+        "Producer": "Matplotlib",
+        "CreationDate": None,
+    }
+    with whole_file(path) as beside:
+        figure.savefig(beside, format="pdf", metadata=properties)

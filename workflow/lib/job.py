@@ -6,9 +6,9 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from workflow.lib.files import DamagedFileError, UnwritableFileError
 from workflow.lib.fingerprint import fingerprint
@@ -25,28 +25,29 @@ TOLD = (ChangedCodeError, DamagedFileError, UnwritableFileError)
 """Failures whose text says all that a reader needs."""
 
 
+class Script(Protocol):
+    """What the pipeline tells a script."""
+
+    log: Sequence[str]
+    """The log file; the reason of a failure ends in it, too."""
+    input: Iterable[str]
+    """The files that it reads. One that is not as its job wrote it is refused."""
+    output: Any
+    """The files that it writes; `output.record` is the JSON file to write when the work is done."""
+    params: Any
+    """`code`: `file@fingerprint` of all code that the job was planned with. A job whose code has
+    changed since does not start: its results would be taken for those of that code.
+    `software`: versions of the packages that decide its results."""
+
+
 @contextlib.contextmanager
-def job(
-    log: str,
-    inputs: Iterable[str],
-    outputs: Iterable[str],
-    record: str,
-    code: Sequence[str],
-    software: Mapping[str, str],
-    settings: object,
-) -> Iterator[None]:
-    """Run a job's work with its output in its log, and record what made its results.
+def job(script: Script, settings: object) -> Iterator[None]:
+    """Run a script's work with its output in its log, and record what made its results.
 
     Args:
-        log: the log file; the reason of a failure ends in it, too.
-        inputs: the files that it reads. One that is not as its job wrote it is refused.
-        outputs: the files that it writes, `record` among them.
-        record: the JSON file to write when the work is done.
-        code: `file@fingerprint` of all code that the job was planned with. A job whose code has
-            changed since does not start: its results would be taken for those of that code.
-        software: versions of the packages that decide its results.
-        settings: what the job was told, besides its inputs.
+        settings: what the script was told, besides its inputs.
     """
+    log, record = script.log[0], script.output.record
     try:
         with (
             alone(Path(log)),
@@ -55,16 +56,16 @@ def job(
             contextlib.redirect_stderr(file),
         ):
             try:
-                check_code(code)
-                check_unchanged(inputs)
+                check_code(script.params.code)
+                check_unchanged(script.input)
                 yield
                 made_by = {
-                    "code": list(code),
-                    "software": dict(software),
+                    "code": list(script.params.code),
+                    "software": dict(script.params.software),
                     "settings": settings,
                     "machine": machine(),
                 }
-                write_record(record, made_by, [path for path in outputs if path != record])
+                write_record(record, made_by, [path for path in script.output if path != record])
             except TOLD as error:
                 print(error, file=sys.stderr)
                 sys.exit(1)

@@ -1,6 +1,7 @@
 """How far a loop has come."""
 
 import time
+from typing import SupportsFloat
 
 
 class Progress:
@@ -21,3 +22,8 @@ class Progress:
             f"{self.unit} {done}/{self.total}  {numbers}  "
             f"{rate:.1f} {self.unit}s/s  {left:.0f} s left"
         )
+
+    def on_step(self, step: int, loss: SupportsFloat) -> None:
+        """Report every hundredth step, and the last, with its loss."""
+        if step % 100 == 0 or step == self.total:
+            self.report(step, loss=float(loss))

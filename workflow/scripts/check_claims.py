@@ -38,13 +38,5 @@ def main() -> None:
     print(pd.DataFrame(table).to_string())
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.seeds,
-):
+with job(snakemake, snakemake.params.seeds):
     main()

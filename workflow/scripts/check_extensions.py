@@ -44,12 +44,7 @@ def main() -> None:
 
 
 with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
+    snakemake,
     {"seeds": snakemake.params.seeds, "figures": snakemake.params.figures},
 ):
     main()

@@ -25,12 +25,7 @@ def main() -> None:
 
 
 with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
+    snakemake,
     {"seeds": snakemake.params.seeds, "template": snakemake.params.template},
 ):
     main()

@@ -66,13 +66,5 @@ def main() -> None:
         beside.write_text(caption_of_each(captions), encoding="utf-8")
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.templates,
-):
+with job(snakemake, snakemake.params.templates):
     main()

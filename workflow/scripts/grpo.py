@@ -56,12 +56,7 @@ def main() -> None:
 
 
 with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
+    snakemake,
     {"seed": snakemake.params.seed, "run": snakemake.params.run, **snakemake.params.settings},
 ):
     main()

@@ -47,13 +47,5 @@ def main() -> None:
         beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.settings,
-):
+with job(snakemake, snakemake.params.settings):
     main()

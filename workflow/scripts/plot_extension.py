@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from workflow.lib.extension_figures import FIGURES
 from workflow.lib.extension_runs import read_runs
 from workflow.lib.figures import save
-from workflow.lib.files import whole_file
-from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.questions import QUESTIONS
 
@@ -26,23 +24,14 @@ def main() -> None:
         snakemake.input.prompts,
     )
     figure = FIGURES[snakemake.wildcards.extension](runs)
-    with whole_file(snakemake.output.figure) as beside:
-        save(
-            figure,
-            beside,
-            QUESTIONS[snakemake.wildcards.extension],
-            Subject=f"settings {digest(snakemake.params.settings)}",
-            Keywords=f"code {digest(snakemake.params.code)}",
-        )
+    save(
+        figure,
+        snakemake.output.figure,
+        QUESTIONS[snakemake.wildcards.extension],
+        snakemake.params.settings,
+        snakemake.params.code,
+    )
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.settings,
-):
+with job(snakemake, snakemake.params.settings):
     main()

@@ -6,8 +6,6 @@ Input: the metrics of `weak` and of the SFT models it starts from, a file a seed
 from typing import TYPE_CHECKING
 
 from workflow.lib.figures import rlvr_overturns, save
-from workflow.lib.files import whole_file
-from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
 
@@ -21,23 +19,14 @@ def main() -> None:
         weak=read_seeds(snakemake.input.weak, seeds, GRPO_COLUMNS),
         sft=read_seeds(snakemake.input.sft, seeds, SFT_COLUMNS),
     )
-    with whole_file(snakemake.output.figure) as beside:
-        save(
-            figure,
-            beside,
-            "Verifiable reward overturns a systematic error",
-            Subject=f"settings {digest(snakemake.params.settings)}",
-            Keywords=f"code {digest(snakemake.params.code)}",
-        )
+    save(
+        figure,
+        snakemake.output.figure,
+        "Verifiable reward overturns a systematic error",
+        snakemake.params.settings,
+        snakemake.params.code,
+    )
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.settings,
-):
+with job(snakemake, snakemake.params.settings):
     main()

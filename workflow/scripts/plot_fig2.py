@@ -6,8 +6,6 @@ Input: the metrics of `long`, a file a seed. Output: the PDF.
 from typing import TYPE_CHECKING
 
 from workflow.lib.figures import save, unhackable_reward
-from workflow.lib.files import whole_file
-from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
@@ -18,23 +16,14 @@ if TYPE_CHECKING:
 def main() -> None:
     long = read_seeds(snakemake.input.long, snakemake.params.seeds, GRPO_COLUMNS)
     figure = unhackable_reward(long, snakemake.params.settings["long"]["grpo"]["beta"])
-    with whole_file(snakemake.output.figure) as beside:
-        save(
-            figure,
-            beside,
-            "An unhackable reward: nothing collapses",
-            Subject=f"settings {digest(snakemake.params.settings)}",
-            Keywords=f"code {digest(snakemake.params.code)}",
-        )
+    save(
+        figure,
+        snakemake.output.figure,
+        "An unhackable reward: nothing collapses",
+        snakemake.params.settings,
+        snakemake.params.code,
+    )
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.settings,
-):
+with job(snakemake, snakemake.params.settings):
     main()

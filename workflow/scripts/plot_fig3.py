@@ -6,8 +6,6 @@ Input: the metrics of `weak` and of `cold`, a file a seed. Output: the PDF.
 from typing import TYPE_CHECKING
 
 from workflow.lib.figures import cold_start, save
-from workflow.lib.files import whole_file
-from workflow.lib.fingerprint import digest
 from workflow.lib.job import job
 from workflow.lib.tables import GRPO_COLUMNS, read_seeds
 
@@ -21,23 +19,14 @@ def main() -> None:
         weak=read_seeds(snakemake.input.weak, seeds, GRPO_COLUMNS),
         cold=read_seeds(snakemake.input.cold, seeds, GRPO_COLUMNS),
     )
-    with whole_file(snakemake.output.figure) as beside:
-        save(
-            figure,
-            beside,
-            "Cold start: all-same groups carry no gradient",
-            Subject=f"settings {digest(snakemake.params.settings)}",
-            Keywords=f"code {digest(snakemake.params.code)}",
-        )
+    save(
+        figure,
+        snakemake.output.figure,
+        "Cold start: all-same groups carry no gradient",
+        snakemake.params.settings,
+        snakemake.params.code,
+    )
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.settings,
-):
+with job(snakemake, snakemake.params.settings):
     main()

@@ -126,13 +126,5 @@ def main() -> None:
         fill(caption, f"{figure}.rst", seeds=seeds, **caption_numbers(figure, grpo, sft))
 
 
-with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
-    snakemake.params.templates,
-):
+with job(snakemake, snakemake.params.templates):
     main()

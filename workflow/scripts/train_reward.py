@@ -5,8 +5,6 @@ Output: its state dict, and one row of metrics.
 
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
 from workflow.lib.files import save_checkpoint, write_csv
 from workflow.lib.hardware import prepare_torch
 from workflow.lib.job import job
@@ -24,12 +22,8 @@ def main() -> None:
     settings = SftSettings(**snakemake.params.settings)
     progress = Progress(settings.steps, "step")
 
-    def report(step: int, loss: Tensor) -> None:
-        if step % 100 == 0 or step == settings.steps:
-            progress.report(step, loss=loss.item())
-
     print(f"{run}, seed {seed}, on {device}: {settings}")
-    model = train_reward(seed, run, q, settings, device, report)
+    model = train_reward(seed, run, q, settings, device, progress.on_step)
     metrics = evaluate_reward(seed, run, model, q, snakemake.params.eval_prompts, device)
     print(metrics)
     write_csv(snakemake.output.metrics, [metrics])
@@ -37,12 +31,7 @@ def main() -> None:
 
 
 with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
+    snakemake,
     {
         "seed": snakemake.params.seed,
         "run": snakemake.params.run,

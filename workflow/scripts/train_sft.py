@@ -6,8 +6,6 @@ the probability that it gives the right answer.
 
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
 from workflow.lib.addition import all_prompts
 from workflow.lib.evaluation import score_prompts
 from workflow.lib.files import save_checkpoint, write_csv
@@ -27,12 +25,8 @@ def main() -> None:
     settings = SftSettings(**snakemake.params.settings)
     progress = Progress(settings.steps, "step")
 
-    def report(step: int, loss: Tensor) -> None:
-        if step % 100 == 0 or step == settings.steps:
-            progress.report(step, loss=loss.item())
-
     print(f"{run}, seed {seed}, on {device}: {settings}")
-    model = train_sft(seed, run, q, settings, device, report)
+    model = train_sft(seed, run, q, settings, device, progress.on_step)
     metrics = evaluate_sft(seed, run, model, snakemake.params.eval_prompts, device)
     print(metrics)
     state = model.state_dict()
@@ -50,12 +44,7 @@ def main() -> None:
 
 
 with job(
-    snakemake.log[0],
-    snakemake.input,
-    snakemake.output,
-    snakemake.output.record,
-    snakemake.params.code,
-    snakemake.params.software,
+    snakemake,
     {
         "seed": snakemake.params.seed,
         "run": snakemake.params.run,
