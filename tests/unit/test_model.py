@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from workflow.lib.model import NUM_PARAMETERS, SHAPES, Transformer
+from workflow.lib.model import NUM_PARAMETERS, SHAPES, Transformer, log_softmax
 
 BOS, PLUS, EQUALS = 12, 10, 11
 
@@ -326,3 +326,18 @@ def test_from_state_dict_names_what_is_wrong() -> None:
         Transformer.from_state_dict({**state, "norm.weight": torch.ones(64)})
     with pytest.raises(ValueError, match=r"'head\.bias' has shape \(14,\), expected \(13,\)"):
         Transformer.from_state_dict({**state, "head.bias": torch.ones(14)})
+
+
+def test_log_softmax_is_torchs() -> None:
+    model = perturbed()
+    model.theta.requires_grad_(True)
+    logits = model.answer_logits(*random_case(32, 6, 64, 3))
+    assert logits.permute(2, 1, 0).is_contiguous()
+    weighting = torch.randn(logits.shape, generator=torch.Generator().manual_seed(5))
+    ours, theirs = log_softmax(logits), torch.log_softmax(logits, -1)
+    torch.testing.assert_close(ours, theirs)
+    gradients = [
+        torch.autograd.grad((y * weighting).sum(), logits, retain_graph=True)[0]
+        for y in (ours, theirs)
+    ]
+    torch.testing.assert_close(*gradients)

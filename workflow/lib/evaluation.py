@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from workflow.lib import addition
-from workflow.lib.model import Transformer
+from workflow.lib.model import Transformer, log_softmax
 
 CHUNK = 512
 """Prompts per forward pass: few enough for the activations to stay in a processor's cache."""
@@ -49,7 +49,7 @@ def score_prompts(model: Transformer, a: Tensor, b: Tensor) -> tuple[Tensor, Ten
         answers = addition.encode_answers(a + b)
         logits = teacher_forced_logits(model, a, b, answers, (int(a[0]), int(a[-1])))
         solved.append((logits.argmax(dim=-1) == answers).all(dim=-1))
-        token_log_probs = logits.log_softmax(dim=-1).gather(-1, answers[..., None])
+        token_log_probs = log_softmax(logits).gather(-1, answers[..., None])
         log_probs.append(token_log_probs.sum(dim=(1, 2)))
     return torch.cat(solved)[occurrences], torch.cat(log_probs)[occurrences]
 

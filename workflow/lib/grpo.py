@@ -17,7 +17,7 @@ from workflow.lib.evaluation import greedy_accuracy
 from workflow.lib.grpo_metrics import batch_metrics, update_metrics
 from workflow.lib.grpo_settings import GrpoSettings
 from workflow.lib.metrics import Row
-from workflow.lib.model import Transformer
+from workflow.lib.model import Transformer, log_softmax
 from workflow.lib.randomness import operands, permutation, stream, uniforms
 from workflow.lib.rewards import Reward, flip
 
@@ -130,7 +130,7 @@ def log_policy(
     logits = model.answer_logits(prompts[:, :-1], parent, continuations)
     if temperature != 1:
         logits = logits / temperature
-    return logits.log_softmax(dim=-1)
+    return log_softmax(logits)
 
 
 @torch.no_grad()

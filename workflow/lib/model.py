@@ -8,8 +8,8 @@ doing what the answer does not need:
 * Block 1 sees only tokens and positions, so its queries, keys and values are computed once for each
   pair of position and token, and looked up.
 * Block 2 is evaluated in full only at the last positions, those that predict the answer.
-* Attention takes two sequences at a time, masked from each other: the matrices of one are so small
-  that calling for their product costs more than the product. When sampling, it takes all the
+* Attention takes a few sequences at a time, masked from each other: the matrices of one are so
+  small that calling for their product costs more than the product. When sampling, it takes all the
   completions of a prompt, which share its keys.
 * The gradient of the whole network is derived by hand, which saves the bookkeeping of autograd.
 
@@ -155,6 +155,17 @@ def _linear_backward(d_y: Tensor, x: Tensor, linear: Affine, grad: Affine) -> Te
     return torch.mm(d_y, linear.weight)
 
 
+def _logits(z: Tensor, head: Affine) -> Tensor:
+    """Logits [13, rows]: classes first, over which a softmax is quick (see `log_softmax`)."""
+    return torch.addmm(head.bias[:, None], head.weight, z.t())
+
+
+def _logits_backward(d_logits: Tensor, z: Tensor, head: Affine, grad: Affine) -> Tensor:
+    torch.mm(d_logits, z, out=grad.weight)
+    torch.sum(d_logits, 1, out=grad.bias)
+    return torch.mm(d_logits.t(), head.weight)
+
+
 def _stacked(x: Tensor, linear: Affine, out: Tensor) -> Tensor:
     """The k stacked maps of x [rows, 64]: out [k, rows, 64]."""
     weight, bias = linear
@@ -207,15 +218,23 @@ def _group_mask(group: int, t: int, own: int, device: torch.device, dtype: torch
     return seen.log().to(device, dtype)
 
 
+def _packs(s: int, t: int, n: int, like: Tensor) -> tuple[int, Tensor]:
+    """How many packs attention makes of n sequences, and the mask of a pack.
+
+    A pack is large enough for its rows of scores to fill a vector register: over shorter ones a
+    softmax takes several times as long.
+    """
+    pack = math.gcd(n, 4 if t <= 4 else 2)
+    return n // pack, _causal_mask(s, t, pack, like.device, like.dtype)
+
+
 def _attention(q: Tensor, kv: Tensor, n: int, out: Tensor, mask: Tensor | None = None) -> Kept:
     """Attention of q [s * n, 64] to the keys and values kv [2, t * n, 64], into out [s * n, 64].
 
     Without a mask [s, t], q has the last of t positions and sees none that is later.
     """
     if mask is None:
-        pack = 1 if n % 2 else 2
-        mask = _causal_mask(len(q) // n, kv.shape[1] // n, pack, q.device, q.dtype)
-        n //= pack
+        n, mask = _packs(len(q) // n, kv.shape[1] // n, n, q)
     q, (k, v) = _heads(q, n), _heads(kv, n)
     p = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=SCALE).softmax(2)
     _heads(out, n).copy_(torch.bmm(p, v))
@@ -349,7 +368,7 @@ class _Network:
         return normed, kv, for_norm
 
     def answers(self, batch: _Batch) -> tuple[Tensor, Kept]:
-        """Logits [3 * n, 13] at the last three positions."""
+        """Logits [13, 3 * n] at the last three positions."""
         n, shared, w = batch.n, batch.shared, self.w
         xqkv, places = self.lookup(batch.pairs)
         x, q, kv = xqkv[0], xqkv[1], xqkv[2:]
@@ -369,13 +388,13 @@ class _Network:
         attention2 = _attention(q, batch.expand(kv), n, attended)
         z, rest2 = _after_attention(y[first:], attended, w.block2)
         kept = places, attention0, attention1, rest1, normed, for_norm, attention2, rest2, z
-        return _linear(z, w.head), kept
+        return _logits(z, w.head), kept
 
     def answers_backward(self, d_logits: Tensor, batch: _Batch, kept: Kept, grad: Weights) -> None:
         places, attention0, attention1, rest1, normed, for_norm, attention2, rest2, z = kept
         shared, w = batch.shared, self.w
         first = len(normed) - len(z)
-        d_z = _linear_backward(d_logits, z, w.head, grad.head)
+        d_z = _logits_backward(d_logits, z, w.head, grad.head)
         d_x, d_attended = _after_attention_backward(d_z, rest2, w.block2, grad.block2)
         d_q = torch.empty_like(d_x)
         d_kv = d_x.new_empty(2, batch.length * batch.n, WIDTH)
@@ -407,7 +426,7 @@ class _Network:
     def extend(
         self, pairs: Tensor, n: int, past: Kept = (None, None), mask: Tensor | None = None
     ) -> tuple[Tensor, Kept]:
-        """Logits after n prompts [n, 13]; or with past and mask, after each row that follows them.
+        """Logits after n prompts [13, n]; or with past and mask, after each row that follows them.
 
         Also the keys and values of both blocks: the past of the next rows.
         """
@@ -425,7 +444,7 @@ class _Network:
         attended = torch.empty_like(q)
         _attention(q, kv2, n, attended, mask)
         z, _ = _after_attention(y, attended, w.block2)
-        return _linear(z, w.head), (kv1, kv2)
+        return _logits(z, w.head), (kv1, kv2)
 
 
 class _AnswerLogits(torch.autograd.Function):
@@ -442,10 +461,10 @@ class _AnswerLogits(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *d_logits: Tensor) -> tuple[Tensor | None, ...]:
         _ = ctx.saved_tensors  # an error if the weights have changed since
-        d_rows = d_logits[0].transpose(0, 1).reshape(-1, NUM_CLASSES)
+        d_classes = d_logits[0].permute(2, 1, 0).reshape(NUM_CLASSES, -1)
         network, batch, kept = ctx.kept
         gradient, parts = ctx.model._gradient
-        network.answers_backward(d_rows, batch, kept, parts)
+        network.answers_backward(d_classes, batch, kept, parts)
         return gradient.clone(), None, None, None, None
 
 
@@ -470,7 +489,7 @@ class Transformer:
         batch = _Batch(prefixes, parent, continuations)
         network = _Network(self._weights, batch.length)
         logits, kept = network.answers(batch)
-        logits = logits.view(ANSWER_LENGTH, -1, NUM_CLASSES).transpose(0, 1)
+        logits = logits.view(NUM_CLASSES, ANSWER_LENGTH, -1).permute(2, 1, 0)
         return logits, (network, batch, kept)
 
     @classmethod
@@ -544,22 +563,33 @@ class Transformer:
         network = _Network(self._weights, length + ANSWER_LENGTH - 1)
         logits, past = network.extend(_pairs(prompts, 0), n)
 
-        # Rows from here on: a completion of each prompt, then the next completion of each.
-        logits = logits.repeat(group, 1)
+        # In this order from here on: a completion of each prompt, then the next of each.
+        logits = logits.repeat(1, group)
         tokens: list[Tensor] = []
         log_policy: list[Tensor] = []
         for step, uniform in enumerate(uniforms.reshape(n, group, -1).permute(2, 1, 0)):
             if step > 0:
-                pairs = _pairs(tokens[-1], length + step - 1)
+                pairs = _pairs(tokens[-1][:, None], length + step - 1)
                 mask = _group_mask(group, length, step, logits.device, logits.dtype)
                 logits, past = network.extend(pairs, n, past, mask)
-            log_policy.append(
-                torch.log_softmax(logits if temperature == 1 else logits / temperature, 1)
-            )
-            cdf = log_policy[-1].exp().cumsum(1)
+            log_policy.append((logits if temperature == 1 else logits / temperature).log_softmax(0))
+            cdf = log_policy[-1].exp().cumsum(0)
             # Rounding may leave the cdf's end off 1; a uniform scaled by it stays below it.
-            tokens.append((cdf <= uniform.reshape(-1, 1) * cdf[:, -1:]).sum(1, keepdim=True))
-        # From the rows' order to that of prompts, then completions.
-        completions = torch.cat(tokens, 1).view(group, n, -1).transpose(0, 1).contiguous()
-        distributions = torch.stack(log_policy, 1).view(group, n, -1).transpose(0, 1).contiguous()
-        return completions.view(uniforms.shape), distributions.view(*uniforms.shape, NUM_CLASSES)
+            tokens.append((cdf <= uniform.reshape(-1) * cdf[-1]).sum(0))
+        # And in that of prompts, then completions.
+        completions = torch.stack(tokens).view(-1, group, n).permute(2, 1, 0)
+        distributions = torch.stack(log_policy).view(-1, NUM_CLASSES, group, n).permute(3, 2, 0, 1)
+        shape = uniforms.shape
+        return (
+            completions.contiguous().view(shape),
+            distributions.contiguous().view(*shape, NUM_CLASSES),
+        )
+
+
+def log_softmax(logits: Tensor) -> Tensor:
+    """Log-probabilities of logits [..., 13], as the model gives them: with classes first in memory.
+
+    PyTorch takes many times as long over a last dimension of 13 as over a first one.
+    """
+    order = range(logits.dim() - 1, -1, -1)
+    return logits.permute(*order).contiguous().log_softmax(0).permute(*order)

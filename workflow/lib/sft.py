@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from workflow.lib.adam import Adam
 from workflow.lib.evaluation import greedy_accuracy, sampled_accuracy, teacher_forced_logits
-from workflow.lib.model import Transformer
+from workflow.lib.model import Transformer, log_softmax
 from workflow.lib.randomness import operands, stream, torch_seed, uniforms
 from workflow.lib.sft_settings import SftSettings
 from workflow.lib.teacher import teacher_answers
@@ -17,7 +16,7 @@ from workflow.lib.teacher import teacher_answers
 def answer_loss(model: Transformer, a: Tensor, b: Tensor, answers: Tensor) -> Tensor:
     """Mean negative log-likelihood of the answer's tokens [B, 3]; the prompt carries no loss."""
     logits = teacher_forced_logits(model, a, b, answers)
-    return F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+    return -log_softmax(logits).gather(-1, answers[..., None]).mean()
 
 
 def train_sft(
