@@ -63,10 +63,13 @@ def test_the_first_row_is_about_the_references_own_batch(reference: Transformer)
 
 
 def test_a_kl_penalty_holds_the_policy_back(reference: Transformer) -> None:
-    settings = replace(SETTINGS, iterations=60, learning_rate=1e-3)
-    free = rows(reference, settings)[60]["kl"]
-    held = rows(reference, replace(settings, beta=1.0))[60]["kl"]
-    assert held < free / 2
+    """The mean over the second half: a single row is up to its batch, and that to rounding."""
+    settings = replace(SETTINGS, iterations=60, learning_rate=3e-4)
+    free, held = (
+        [row["kl_full"] for row in rows(reference, replace(settings, beta=beta)).values()][-6:]
+        for beta in (0.0, 1.0)
+    )
+    assert sum(held) < sum(free) / 2
 
 
 def test_sft_is_the_same_again_and_calls_back_each_step() -> None:

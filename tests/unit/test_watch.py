@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from workflow.lib.job import FAILED
 from workflow.lib.progress import Progress
 from workflow.tools import watch
 
@@ -39,6 +40,12 @@ def test_a_job_that_says_nothing_any_more_is_told(line: str) -> None:
     assert watch.state_of("grpo/long/seed42", line, age=75).news.startswith(
         "no word for 75 s  0 s left"
     )
+
+
+def test_a_job_that_told_why_it_failed_has_failed(line: str) -> None:
+    log = f"grpo/long, seed 42, on cpu\n{line}{FAILED}the disk is full.\n"
+    state = watch.state_of("grpo/long/seed42", log, age=3)
+    assert (state.status, state.news) == ("failed", f"{FAILED}the disk is full.")
 
 
 def test_only_what_has_not_finished_has_a_line(tmp_path: Path, line: str) -> None:

@@ -159,7 +159,7 @@ def clipped_loss(
     limit = advantages + epsilon * advantages.abs()
     surrogate = log_ratio.exp() * advantages
     clipped = (surrogate.detach() > limit).sum() / size
-    return torch.minimum(surrogate, limit).sum() / -size, clipped
+    return surrogate.clamp(max=limit).sum() / -size, clipped
 
 
 def update(
@@ -180,8 +180,6 @@ def update(
     """
     advantages = advantages.flatten()[minibatch]
     matter = advantages.nonzero().squeeze(1)
-    gradient = torch.zeros_like(policy.theta)
-    clipped = norm = gradient.new_zeros(())
     if len(matter) > 0:
         chosen = minibatch[matter]
         completions = rollout.completions.flatten(0, 1)[chosen]
@@ -196,7 +194,10 @@ def update(
         )
         (gradient,) = torch.autograd.grad(loss, policy.theta)
         norm = gradient.norm()
-        gradient = gradient * clip_factor(norm, settings.max_grad_norm)
+        gradient *= clip_factor(norm, settings.max_grad_norm)
+    else:
+        gradient = torch.zeros_like(policy.theta)
+        clipped = norm = gradient.new_zeros(())
     optimizer.step(gradient)
     return clipped, norm
 

@@ -23,6 +23,8 @@ class ChangedCodeError(RuntimeError):
 
 TOLD = (ChangedCodeError, DamagedFileError, UnwritableFileError)
 """Failures whose text says all that a reader needs."""
+FAILED = "Failed: "
+"""How the log's line on such a failure begins."""
 
 
 class Script(Protocol):
@@ -67,7 +69,7 @@ def job(script: Script, settings: object) -> Iterator[None]:
                 }
                 write_record(record, made_by, [path for path in script.output if path != record])
             except TOLD as error:
-                print(error, file=sys.stderr)
+                print(f"{FAILED}{error}", file=sys.stderr)
                 sys.exit(1)
             except BaseException:
                 traceback.print_exc()

@@ -8,9 +8,9 @@ doing what the answer does not need:
 * Block 1 sees only tokens and positions, so its queries, keys and values are computed once for each
   pair of position and token, and looked up.
 * Block 2 is evaluated in full only at the last positions, those that predict the answer.
-* Attention takes a few sequences at a time, masked from each other: the matrices of one are so
-  small that calling for their product costs more than the product. When sampling, it takes all the
-  completions of a prompt, which share its keys.
+* Attention takes two sequences at a time, or four short ones, masked from each other: the matrices
+  of one are so small that calling for their product costs more than the product. When sampling, it
+  takes all the completions of a prompt, which share its keys.
 * The gradient of the whole network is derived by hand, which saves the bookkeeping of autograd.
 
 Activations are *rows* of 64 features, [t * n, 64], ordered by position first, by sequence second.
@@ -45,6 +45,7 @@ HEAD_WIDTH = WIDTH // HEADS
 SCALE = HEAD_WIDTH**-0.5
 
 LARGEST_GROUP = 8  # completions of a prompt that attend to it together, when sampling
+VECTOR = 16  # floats in a vector register of AVX-512; half as many on other processors
 WORTH_SHARING = 192  # encode prefixes separately if that saves at least so many rows
 
 
@@ -218,14 +219,16 @@ def _group_mask(group: int, t: int, own: int, device: torch.device, dtype: torch
     return seen.log().to(device, dtype)
 
 
-def _packs(s: int, t: int, n: int, like: Tensor) -> tuple[int, Tensor]:
-    """How many packs attention makes of n sequences, and the mask of a pack.
+def _softmax(scores: Tensor) -> Tensor:
+    """Over the last dimension.
 
-    A pack is large enough for its rows of scores to fill a vector register: over shorter ones a
-    softmax takes several times as long.
+    PyTorch takes many times as long where that is shorter than a vector register: fill it up.
     """
-    pack = math.gcd(n, 4 if t <= 4 else 2)
-    return n // pack, _causal_mask(s, t, pack, like.device, like.dtype)
+    missing = VECTOR - scores.shape[-1]
+    if missing <= 0:
+        return scores.softmax(-1)
+    full = F.pad(scores, (0, missing), value=-math.inf).softmax(-1)
+    return full[..., :-missing].contiguous()
 
 
 def _attention(q: Tensor, kv: Tensor, n: int, out: Tensor, mask: Tensor | None = None) -> Kept:
@@ -234,9 +237,12 @@ def _attention(q: Tensor, kv: Tensor, n: int, out: Tensor, mask: Tensor | None =
     Without a mask [s, t], q has the last of t positions and sees none that is later.
     """
     if mask is None:
-        n, mask = _packs(len(q) // n, kv.shape[1] // n, n, q)
+        s, t = len(q) // n, kv.shape[1] // n
+        pack = math.gcd(n, 4 if t <= 4 else 2)
+        mask = _causal_mask(s, t, pack, q.device, q.dtype)
+        n //= pack
     q, (k, v) = _heads(q, n), _heads(kv, n)
-    p = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=SCALE).softmax(2)
+    p = _softmax(torch.baddbmm(mask, q, k.transpose(1, 2), alpha=SCALE))
     _heads(out, n).copy_(torch.bmm(p, v))
     return q, k, v, p
 

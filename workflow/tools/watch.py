@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from workflow.lib.job import FAILED
+
 LINE = re.compile(
     r"^\w+ (?P<done>\d+)/(?P<total>\d+)  (?P<metrics>.*?)  \S+ \w+/s  (?P<left>\d+) s left$",
     re.MULTILINE,
@@ -46,7 +48,7 @@ def state_of(job: str, log: str, age: float) -> State:
         left = max(0, int(line["left"]) - age)
         news = f"{left:.0f} s left  {line['metrics']}"
         status = "finished" if done == total else "running"
-    if "Traceback (most recent call last)" in log:
+    if "Traceback (most recent call last)" in log or f"\n{FAILED}" in f"\n{log}":
         news, status = log.rstrip().splitlines()[-1], "failed"
     elif status != "finished" and age > SILENCE:
         news = f"no word for {age:.0f} s  {news}"
