@@ -84,3 +84,34 @@ def test_the_first_numbers_are_the_reference_runs() -> None:
     for column in ("accuracy", "accuracy_carry"):
         mean = sum(float(row[column]) for row in rows) / len(rows)
         assert f"{mean:.2f}" in README.partition("## Two commands")[0]
+
+
+def test_what_is_counted_in_words_is_so_many() -> None:
+    extensions = yaml.safe_load((ROOT / "config/extensions.yaml").read_text(encoding="utf-8"))
+    more = len(extensions["extensions"]["experiments"])
+    assert f"runs {more} more experiments" in README
+    faults = re.search(r"^FAULTS \?= (\d+)$", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert faults and f"a small study {faults[1]} times" in README
+
+
+def test_it_ends_where_the_first_lines_say() -> None:
+    """Means over the seeds: above 0.9 within some ten iterations, and 1.00 in the end."""
+    runs = []
+    for path in sorted((ROOT / "reference/grpo/weak").glob("seed*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            runs.append(list(csv.DictReader(file)))
+    assert len(runs) == 3
+    for column in ("accuracy", "accuracy_carry"):
+        means = [
+            sum(float(row[column]) for row in rows) / len(rows) for rows in zip(*runs, strict=True)
+        ]
+        reached = next(i for i, mean in enumerate(means) if mean > 0.9)
+        assert int(runs[0][reached]["iteration"]) <= 10
+        assert f"{means[-1]:.2f}" == "1.00"
+
+
+def test_the_table_of_claims_is_the_reference_runs() -> None:
+    with (ROOT / "reference/claims.csv").open(encoding="utf-8", newline="") as file:
+        for claim in csv.DictReader(file):
+            row = f"| {claim['statement']} | {claim['observed']} | {claim['verdict']} |"
+            assert row in README
