@@ -1,4 +1,7 @@
-"""Every command of the README runs, as it stands there."""
+"""The commands of the README run, as they stand there.
+
+Those of `make` only so far as to see that they exist: what they run is tested where it lives.
+"""
 
 import os
 import re

@@ -13,7 +13,7 @@ import pytest
 
 from workflow.lib.files import write_csv
 from workflow.lib.fingerprint import fingerprint
-from workflow.lib.job import ROOT, job
+from workflow.lib.job import FAILED, ROOT, job
 
 FILE = "workflow/lib/addition.py"
 CODE = [f"{FILE}@{fingerprint(ROOT / FILE)}"]
@@ -83,6 +83,7 @@ def test_a_job_refuses_an_input_that_is_not_as_it_was_made() -> None:
     with pytest.raises(SystemExit), a_job(inputs=(RESULT,)):
         pytest.fail("it started")
     [line] = Path(LOG).read_text().splitlines()
+    assert line.startswith(FAILED)
     assert f"{RESULT} is not what its job wrote" in line and f"Run `rm {RESULT}`" in line
 
 

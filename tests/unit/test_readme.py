@@ -66,6 +66,7 @@ def test_the_chinese_readme_says_the_same() -> None:
     for pattern in (
         r"```.*?```",  # examples
         r"\]\((?!README)([^)]*)\)",  # links and pictures
+        r'src="([^"]*)"',
         r"^(#+) ",  # headings
         r"^\|",  # rows
         r"\d+\.\d+",  # numbers
@@ -96,6 +97,8 @@ def test_what_is_counted_in_words_is_so_many() -> None:
 
 def test_it_ends_where_the_first_lines_say() -> None:
     """Means over the seeds: above 0.9 within some ten iterations, and 1.00 in the end."""
+    said = " ".join(README.partition("## Two commands")[0].split())
+    assert "lifts both above 0.9 within some ten iterations, and to 1.00 in the end" in said
     runs = []
     for path in sorted((ROOT / "reference/grpo/weak").glob("seed*.csv")):
         with path.open(encoding="utf-8", newline="") as file:

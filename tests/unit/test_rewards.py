@@ -96,17 +96,20 @@ def test_corrupted_answers_are_mostly_wrong_and_reach_every_number() -> None:
 
 
 @pytest.fixture(scope="module")
-def learned() -> Transformer:
+def learned() -> list[Transformer]:
     settings = SftSettings(steps=300, batch_size=128, learning_rate=3e-3)
-    return reward_training.train_reward(2, "reward/q0", 0.0, settings)
+    return [reward_training.train_reward(seed, "reward/q0", 0.0, settings) for seed in (1, 2, 3)]
 
 
-def test_a_reward_model_learns_what_its_teacher_says(learned: Transformer) -> None:
-    """Of a teacher who never carries, who is soon known (seeds 1 to 6: 0.79 to 0.88 preferred)."""
-    metrics = reward_training.evaluate_reward(2, "reward/q0", learned, 0.0, 1024)
-    assert metrics["accuracy"] > 0.75
-    assert metrics["prefers_no_carry"] > 0.8
-    assert metrics["margin"] > 0
+def test_a_reward_model_learns_what_its_teacher_says(learned: list[Transformer]) -> None:
+    """Of a teacher who never carries, who is soon known: means, as rounding moves each."""
+    each = [
+        reward_training.evaluate_reward(seed, "reward/q0", model, 0.0, 1024)
+        for seed, model in enumerate(learned, 1)
+    ]
+    assert sum(metrics["accuracy"] for metrics in each) / 3 > 0.75
+    assert sum(metrics["prefers_no_carry"] for metrics in each) / 3 > 0.8
+    assert all(metrics["margin"] > 0 for metrics in each)
 
 
 def test_training_a_reward_model_is_the_same_again() -> None:
@@ -116,16 +119,15 @@ def test_training_a_reward_model_is_the_same_again() -> None:
     assert not one.theta.equal(reward_training.train_reward(2, "reward/q0.3", 0.3, settings).theta)
 
 
-def test_a_learned_reward_judges_groups_and_equals_equally(
-    learned: Transformer,
-) -> None:
+def test_a_learned_reward_judges_groups_and_equals_equally(learned: list[Transformer]) -> None:
+    model, *_ = learned
     a, b = torch.tensor([47, 12, 47]), torch.tensor([38, 30, 38])
     answers = torch.randint(0, 10, (3, 6, 3), generator=torch.Generator().manual_seed(0))
     answers[:, 3] = answers[:, 0]
     answers[2] = answers[0]
-    rewards = reward_model.learned_reward(learned)(a[:, None], b[:, None], answers)
+    rewards = reward_model.learned_reward(model)(a[:, None], b[:, None], answers)
     assert rewards.shape == (3, 6) and not rewards.requires_grad
     assert rewards[:, 3].equal(rewards[:, 0]) and rewards[2].equal(rewards[0])
     with torch.no_grad():
-        one = reward_model.log_odds(learned, a[:1], b[:1], answers[0, 1:2])
+        one = reward_model.log_odds(model, a[:1], b[:1], answers[0, 1:2])
     torch.testing.assert_close(rewards[0, 1:2], one, atol=1e-5, rtol=1e-5)

@@ -143,8 +143,8 @@ def stable(results: Results) -> Finding:
     )
     return Finding(
         f"accuracy over the last 300 {_list(late)}, never below {_list(lowest)}; "
-        f"KL over the last 200 {_list(kl, 2)}, at most {_list(highest, 2)}, "
-        f"of the 200 before {_list(drift, 2)}",
+        f"KL over the last 200 {_list(kl, 2)}, that is {_list(drift, 2)} times that of the 200 "
+        f"before, and at any time at most {_list(highest, 2)}",
         _all_within(late, 0.92, 1)
         and _mean_within(late, 0.97, 1)
         and _all_within(lowest, 0.90, 1)

@@ -15,9 +15,10 @@ doing what the answer does not need:
 
 Activations are *rows* of 64 features, [t * n, 64], ordered by position first, by sequence second.
 So the last positions are the last rows, sequences i and i + n / 2 together are rows of n / 2
-sequences twice as long, and the heads are a strided view that a batched matrix product reads as it
-is: nothing is copied to bring heads to the front. With shared prefixes, the prefixes' rows come
-first and the sequences' own follow, so that whatever treats each row alone sees a single matrix.
+sequences twice as long (four likewise), and the heads are a strided view that a batched matrix
+product reads as it is: nothing is copied to bring heads to the front. With shared prefixes, the
+prefixes' rows come first and the sequences' own follow, so that whatever treats each row alone sees
+a single matrix.
 Throughout, n is the number of sequences, t that of positions, and s that of the last positions,
 those evaluated.
 """
@@ -222,10 +223,10 @@ def _group_mask(group: int, t: int, own: int, device: torch.device, dtype: torch
 def _softmax(scores: Tensor) -> Tensor:
     """Over the last dimension.
 
-    PyTorch takes many times as long where that is shorter than a vector register: fill it up.
+    On a CPU, PyTorch takes many times as long where that is shorter than a vector register.
     """
     missing = VECTOR - scores.shape[-1]
-    if missing <= 0:
+    if missing <= 0 or scores.is_cuda:
         return scores.softmax(-1)
     full = F.pad(scores, (0, missing), value=-math.inf).softmax(-1)
     return full[..., :-missing].contiguous()
