@@ -209,7 +209,7 @@ def test_no_report_before_the_results_exist(project: Project) -> None:
     output = done.stdout + done.stderr
     assert "these results do not exist yet: " in output
     assert "results/claims.csv, results/explore.html, results/figures/fig1_" in output
-    assert "Run `snakemake` first" in output
+    assert "Give the command without --report first" in output
     assert "Traceback" not in output
     assert not (project.path / "report.html").exists()
 

@@ -12,6 +12,11 @@ def test_a_line_says_how_far_how_fast_and_how_long(capsys: pytest.CaptureFixture
     assert " steps/s  " in line and line.endswith(" s left\n")
 
 
+def test_what_rounds_to_zero_has_no_sign(capsys: pytest.CaptureFixture) -> None:
+    Progress(10, "iteration").report(1, kl=-1e-7)
+    assert "  kl 0.0000  " in capsys.readouterr().out
+
+
 def test_of_many_steps_each_hundredth_and_the_last_have_a_line(
     capsys: pytest.CaptureFixture,
 ) -> None:

@@ -13,7 +13,12 @@ def test_it_says_where_what_and_what_next() -> None:
     assert "Figures:  results/figures" in words and "Beyond" not in words
     assert f"results/claims.csv\n          2 reproduced, 1 {CONTRADICTED}\n" in words
     assert "not reproduced" not in words
-    assert "snakemake --report report.html" in words
+    assert "make report" in words
+
+
+def test_what_named_the_study_names_it_again() -> None:
+    words = summary(claims(REPRODUCED), extensions=False, options="--configfile mine.yaml")
+    assert "snakemake --report report.html --configfile mine.yaml" in words
 
 
 def test_what_was_not_reproduced_is_named() -> None:

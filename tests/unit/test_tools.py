@@ -26,8 +26,11 @@ MANIFEST: dict[str, Any] = {
 def make_run(folder: Path, manifest: dict[str, Any], accuracy: float, verdict: str) -> Path:
     (folder / "grpo/weak").mkdir(parents=True)
     (folder / "sft/q0.3").mkdir(parents=True)
+    table = TABLE.format(accuracy)
+    made = {"results/grpo/weak/seed42.csv": hashlib.sha256(table.encode()).hexdigest()}
+    manifest = {**manifest, "sha256": {**manifest["sha256"], **made}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "grpo/weak/seed42.csv").write_text(TABLE.format(accuracy))
+    (folder / "grpo/weak/seed42.csv").write_text(table)
     (folder / "sft/q0.3/seed42.pt").write_bytes(b"x")
     (folder / "claims.csv").write_text(f"claim,observed,verdict\nfast,10,{verdict}\n")
     return folder
@@ -67,7 +70,7 @@ def test_another_processor(
     assert capsys.readouterr().out.splitlines() == [
         "1 of 2 results have the same bytes.",
         "  results/grpo/weak/seed42.csv: differs by at most 0.05 (in accuracy)",
-        "Likely reason: another processor: B, where the reference has A.",
+        "Likely reason: another processor (B, where the reference has A).",
         "Claims that do not hold: none.",
     ]
 
@@ -75,8 +78,16 @@ def test_another_processor(
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"software": [{"torch": "2.14.0"}]}, "other versions of packages: {'torch': '2.14.0'}."),
-        ({"code": ["workflow/lib/sft.py@ffffffffffff"]}, "other code: workflow/lib/sft.py@ffff"),
+        ({"software": [{"torch": "2.14.0"}]}, "other versions of packages ({'torch': '2.14.0'})."),
+        (
+            {"code": [f"workflow/lib/{n}.py@ffffffffffff" for n in range(5)]},
+            "other code (workflow/lib/0.py@ffffffffffff, workflow/lib/1.py@ffffffffffff, "
+            "workflow/lib/2.py@ffffffffffff, 2 more).",
+        ),
+        (
+            {"code": [], "machines": [{"cpu": "B", "torch": "2.13.0"}]},
+            "other code; another processor (B, where the reference has A).",
+        ),
         (
             {"machines": [{"cpu": "A", "torch": "2.13.0+cpu"}]},
             "the same processor, but another torch.",
@@ -113,11 +124,15 @@ def test_results_are_looked_at_not_only_the_manifest(
     ours = make_run(tmp_path / "results", MANIFEST, 0.75, "reproduced")
     (ours / "sft/q0.3/seed42.pt").write_bytes(b"damaged")
     (ours / "grpo/weak/seed42.csv").unlink()
-    verify.main(ours, reference)
+    assert verify.main(ours, reference) == 1
     output = capsys.readouterr().out
     assert "0 of 2 results have the same bytes." in output
     assert "results/grpo/weak/seed42.csv: missing" in output
     assert "results/sft/q0.3/seed42.pt: different, by how much is not known" in output
+    assert "`rm -f results/grpo/weak/seed42.csv results/sft/q0.3/seed42.pt`" in output
+    (ours / "grpo/weak/seed42.csv").write_text("iteration,accuracy\n1\ngarbage,in,here\n")
+    assert verify.main(ours, reference) == 1
+    assert "results/grpo/weak/seed42.csv: no table of numbers" in capsys.readouterr().out
 
 
 def test_another_study_or_none_is_not_compared(

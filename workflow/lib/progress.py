@@ -17,7 +17,8 @@ class Progress:
         elapsed = time.monotonic() - self.start
         rate = done / max(elapsed, 1e-9)
         left = (self.total - done) / rate
-        numbers = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        # Adding 0 makes 0 of what rounds to -0.
+        numbers = "  ".join(f"{name} {round(value, 4) + 0:.4f}" for name, value in metrics.items())
         print(
             f"{self.unit} {done}/{self.total}  {numbers}  "
             f"{rate:.1f} {self.unit}s/s  {left:.0f} s left"

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 
-def summary(claims: Sequence[Mapping[str, str]], extensions: bool) -> str:
+def summary(claims: Sequence[Mapping[str, str]], extensions: bool, options: str = "") -> str:
     """A few short lines.
 
     Args:
         claims: the rows of claims.csv.
         extensions: whether the extensions were run, too.
+        options: what named the study on the command line, such as `--configfile mine.yaml`.
     """
     counts = Counter(claim["verdict"] for claim in claims)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
@@ -24,5 +25,6 @@ def summary(claims: Sequence[Mapping[str, str]], extensions: bool) -> str:
     ]
     if extensions:
         lines.append("Beyond:   results/extensions/findings.csv, and explore.html beside it")
-    lines.append("Next:     snakemake --report report.html (all this on one page)")
+    report = f"snakemake --report report.html {options}" if options else "make report"
+    lines.append(f"Next:     {report} (all this on one page)")
     return "\n".join(lines)

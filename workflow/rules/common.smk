@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -455,9 +456,21 @@ def refuse_report(why, files):
     more = [f"{len(results) - 6} more"] if len(results) > 6 else []
     raise SystemExit(
         f"No report, since these results {why}: {', '.join(results[:6] + more)}. "
-        "Run `snakemake` first (`snakemake --dry-run` tells what it would do, and why), "
-        "or let one command do both: `snakemake --report report.html --report-after-run`."
+        "Give the command without --report first (with --dry-run instead, it tells what it "
+        "would do, and why), or let one do both: add --report-after-run."
     )
+
+
+def study_options():
+    """What named the study on the command line: its settings, and where it is."""
+    names = {"--configfile", "--configfiles", "--config", "-C", "--directory", "-d"}
+    words, kept = [], False
+    for word in sys.argv[1:]:
+        if word.startswith("-"):
+            kept = word.split("=")[0] in names
+        if kept:
+            words.append(word)
+    return shlex.join(words)
 
 
 def print_summary():
@@ -465,4 +478,5 @@ def print_summary():
     target = {job.rule.name for job in workflow.dag.jobs} & {"all", "extensions"}
     if target:
         with Path("results/claims.csv").open(encoding="utf-8", newline="") as file:
-            print(summary(list(csv.DictReader(file)), "extensions" in target))
+            claims = list(csv.DictReader(file))
+        print(summary(claims, "extensions" in target, study_options()))

@@ -36,6 +36,13 @@ def main(results: Path, reference: Path) -> int:
         return 0
     for file in different:
         print(f"  {file}: {difference(results.parent / file, reference, file)}")
+    damaged = [file for file in different if sha256(results.parent / file) != ours["sha256"][file]]
+    if damaged:
+        print(
+            f"{len(damaged)} of them are missing, or not as they were made: "
+            f"run `rm -f {' '.join(damaged)}`, then `snakemake`, which makes them anew."
+        )
+        return 1
     print(f"Likely reason: {likely_reason(ours, theirs)}")
     failed = failed_claims(results)
     print(f"Claims that do not hold: {', '.join(failed) or 'none'}.")
@@ -56,7 +63,10 @@ def difference(ours: Path, reference: Path, file: str) -> str:
         return "different"
     if not theirs.exists():
         return "different, by how much is not known: the reference does not hold it"
-    columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
+    try:
+        columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
+    except (ValueError, IndexError, TypeError):
+        return "no table of numbers"
     if columns_of_ours.keys() != columns_of_theirs.keys():
         return "other columns"
     largest, where = 0.0, ""
@@ -79,17 +89,18 @@ def read_columns(path: Path) -> dict[str, list[float]]:
 
 def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
     """What differs between the two runs, the most telling first."""
+    reasons = []
     for name, what in (("code", "code"), ("software", "versions of packages")):
         if ours[name] != theirs[name]:
             changed = [str(entry) for entry in ours[name] if entry not in theirs[name]]
-            return f"other {what}: {'; '.join(changed)[:200]}."
+            more = [f"{len(changed) - 3} more"] if len(changed) > 3 else []
+            names = f" ({', '.join(changed[:3] + more)})" if changed else ""
+            reasons.append(f"other {what}{names}")
     if ours["machines"] != theirs["machines"]:
         cpus = [
             ", ".join(sorted({machine.get("gpu") or machine["cpu"] for machine in run["machines"]}))
             for run in (ours, theirs)
         ]
-        if cpus[0] != cpus[1]:
-            return f"another processor: {cpus[0]}, where the reference has {cpus[1]}."
         keys = {
             key
             for machines in (ours["machines"], theirs["machines"])
@@ -97,8 +108,12 @@ def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
             for key, value in machine.items()
             if any(value != other.get(key) for other in (*ours["machines"], *theirs["machines"]))
         }
-        return f"the same processor, but another {', '.join(sorted(keys))}."
-    return "none that the manifests know of. Please report this."
+        reasons.append(
+            f"another processor ({cpus[0]}, where the reference has {cpus[1]})"
+            if cpus[0] != cpus[1]
+            else f"the same processor, but another {', '.join(sorted(keys))}"
+        )
+    return f"{'; '.join(reasons) or 'none that the manifests know of. Please report this'}."
 
 
 if __name__ == "__main__":
