@@ -215,6 +215,7 @@ def test_the_legend_stays_clear_of_the_axes(name, tmp_path):
 def test_one_seed_is_one_seed():
     for figure in draw_all(seeds=[42]).values():
         assert figure.get_suptitle().endswith("(1 seed)")
+        assert figure.legends[0].get_title().get_text() == "one seed"
 
 
 # The look

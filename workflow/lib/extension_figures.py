@@ -19,6 +19,7 @@ from workflow.lib.extension_runs import Runs, sweep
 from workflow.lib.figures import (
     FRACTION,
     add_legend,
+    bands_of,
     label_axes,
     look,
     new_figure,
@@ -116,7 +117,7 @@ def cold_start_data(runs: Mapping[str, Runs]) -> Figure:
     right.set_ylim(FRACTION)
     for axes in (left, middle, right):
         axes.tick_params(axis="x", labelrotation=45)
-    add_legend(figure, columns=3, title="lines: means over seeds; dots: seeds")
+    add_legend(figure, "lines: means over seeds; dots: seeds", columns=3)
     return figure
 
 
@@ -143,7 +144,7 @@ def pass_at_k(tables: Mapping[str, Mapping[int, pd.DataFrame]]) -> Figure:
         axes.set_xscale("log", base=2)
         titled(axes, name, "k", "pass@k on carry prompts")
         axes.set_ylim(FRACTION)
-    add_legend(figure, columns=4)
+    add_legend(figure, bands_of(seeds), columns=4)
     return figure
 
 
@@ -190,7 +191,7 @@ def reward_is_the_objective(runs: Mapping[str, Runs]) -> Figure:
         label_axes(bottom, "iteration", "kl")
         if column > 0:
             bottom.set_ylabel("")
-    add_legend(figure, columns=6)
+    add_legend(figure, bands_of(seeds), columns=6)
     return figure
 
 
@@ -223,7 +224,7 @@ def baseline(runs: Mapping[str, Runs]) -> Figure:
             if row == 0:
                 axes.set_title(f"q = {q:g}")
             axes.set_ylabel(metrics[metric] if column == 0 else "")
-    add_legend(figure, columns=3)
+    add_legend(figure, bands_of(seeds), columns=3)
     return figure
 
 
@@ -249,7 +250,7 @@ def group_size(runs: Mapping[str, Runs]) -> Figure:
         plot_band(right, run.metrics, "accuracy_carry", colour, f"G = {size:g}")
     label_axes(right, "iteration", "accuracy_carry", FRACTION)
     right.set_title("Speed of learning")
-    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
+    add_legend(figure, BANDS_AND_DOTS, columns=4)
     return figure
 
 
@@ -270,7 +271,7 @@ def noisy_verifier(runs: Mapping[str, Runs]) -> Figure:
     plot_sweep(right, noises, [run.late("accuracy_carry") for run in ordered], RED, "carry prompts")
     titled(right, "Over the last third", "Probability that a verdict is flipped", "Greedy accuracy")
     right.set_ylim(FRACTION)
-    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
+    add_legend(figure, BANDS_AND_DOTS, columns=4)
     return figure
 
 
@@ -297,7 +298,7 @@ def anchor(runs: Mapping[str, Runs]) -> Figure:
     titled(right, "Accuracy in the end", "β", "Greedy accuracy")
     lowest = min(value for of_seeds in late_carry for value in of_seeds.values())
     right.set_ylim(min(0.75, lowest - 0.05), 1.01)
-    add_legend(figure, columns=4, title=BANDS_AND_DOTS)
+    add_legend(figure, BANDS_AND_DOTS, columns=4)
     return figure
 
 

@@ -168,7 +168,12 @@ def plot_band(
     )
 
 
-def add_legend(figure: Figure, columns: int = 2, title: str = "mean ± 1 s.d. over seeds") -> None:
+def bands_of(seeds: str) -> str:
+    """What a legend says of lines and bands over so many seeds, as `seeds_in_words` counts them."""
+    return "one seed" if seeds == "1 seed" else "mean ± 1 s.d. over seeds"
+
+
+def add_legend(figure: Figure, title: str, columns: int = 2) -> None:
     """One legend for all panels, below them, where it cannot cover a curve."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
@@ -199,7 +204,7 @@ def rlvr_overturns(weak: Curves, sft: Mapping[int, pd.DataFrame]) -> Figure:
         start = float(np.mean(list(values_of(sft, metric).values())))
         axes.axhline(start, color=colour, linestyle=":", label=f"SFT, {prompts}: {start:.3f}")
     label_axes(axes, "iteration", "accuracy", FRACTION)
-    add_legend(figure)
+    add_legend(figure, bands_of(seeds))
     return figure
 
 
@@ -227,7 +232,7 @@ def unhackable_reward(long: Curves, beta: float = 0.0) -> Figure:
     # A KL below the accuracy, not across it; and a scale on which noise around 0 looks like noise.
     highest = max(1.0, 1.3 * high.max())
     right.set_ylim(-0.05 * highest, highest)
-    add_legend(figure)
+    add_legend(figure, bands_of(seeds))
     return figure
 
 
@@ -242,7 +247,7 @@ def cold_start(weak: Curves, cold: Curves) -> Figure:
         plot_band(axes, weak, metric, BLUE, "Weak start")
         plot_band(axes, cold, metric, RED, "Cold start")
         label_axes(axes, "iteration", metric, FRACTION)
-    add_legend(figure)
+    add_legend(figure, bands_of(seeds))
     return figure
 
 
@@ -260,7 +265,7 @@ def curves(experiments: Mapping[str, Curves], metrics: Sequence[str], title: str
         label_axes(axes, "iteration", metric, FRACTION if metric.startswith(FRACTIONS) else None)
     for axes in panels[len(metrics) :]:
         axes.remove()
-    add_legend(figure, columns=min(len(experiments), 4))
+    add_legend(figure, bands_of(seeds), columns=min(len(experiments), 4))
     return figure
 
 
