@@ -53,6 +53,22 @@ def test_the_numbers_of_the_extensions_page_are_the_reference_runs() -> None:
     assert checked > 40
 
 
+def test_the_numbers_of_another_processor_are_its_findings() -> None:
+    """And those beside them for comparison are the reference run's."""
+    page = (ROOT / "docs/extensions.md").read_text(encoding="utf-8")
+    section = page.partition("## The same on another processor")[2].partition("\n## ")[0]
+    findings = []
+    for name in ("findings", "findings-xeon"):
+        with (ROOT / f"reference/extensions/{name}.csv").open(encoding="utf-8", newline="") as file:
+            findings.append(list(csv.DictReader(file)))
+    seen = " ".join(f"{row['observed']} {row['expected']}" for rows in findings for row in rows)
+    numbers = re.findall(r"\d+\.\d{2,}", section)
+    assert len(numbers) > 15 and set(numbers) <= set(re.findall(r"\d+\.\d+", seen))
+    pairs = list(zip(*findings, strict=True))
+    same = [ours["verdict"] == theirs["verdict"] for ours, theirs in pairs]
+    assert f"Of the {len(same)} verdicts {sum(same)} are the same" in section
+
+
 def commands(text: str) -> list[str]:
     """The commands that a page gives, a line each."""
     code = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
