@@ -129,7 +129,8 @@ class TestFinishedStudy:
         assert done.returncode == 0, done.stdout + done.stderr
         assert project.results() == finished.results()
         assert "11 not applicable, 1 contradicted" in done.stdout
-        assert "Next:     snakemake --report report.html" in done.stdout
+        following = "Next:     snakemake --report report.html --configfile smoke.yaml"
+        assert following in done.stdout
 
     def test_an_interrupted_run_goes_on_to_the_same_bytes(
         self, finished: Project, project: Project
