@@ -46,7 +46,7 @@ HEAD_WIDTH = WIDTH // HEADS
 SCALE = HEAD_WIDTH**-0.5
 
 LARGEST_GROUP = 8  # completions of a prompt that attend to it together, when sampling
-VECTOR = 16  # floats in a vector register of AVX-512; half as many on other processors
+VECTOR = 16  # floats in a vector register of AVX-512; other processors have fewer
 WORTH_SHARING = 192  # encode prefixes separately if that saves at least so many rows
 
 

@@ -463,11 +463,12 @@ def refuse_report(why, files):
 
 def study_options():
     """What named the study on the command line: its settings, and where it is."""
-    names = {"--configfile", "--configfiles", "--config", "-C", "--directory", "-d"}
+    settings = {"--configfile", "--configfiles", "--config", "-C"}
+    places = {"--directory", "-d", "--snakefile", "-s"}
     words, kept = [], False
     for word in sys.argv[1:]:
         if word.startswith("-"):
-            kept = word.split("=")[0] in names
+            kept = word.split("=")[0] in settings | places
         if kept:
             words.append(word)
     return shlex.join(words)
