@@ -7,12 +7,12 @@ fewer iterations. So its numbers are those of results/sft/q0.3/seed42.csv and th
 results/grpo/weak/seed42.csv. It takes less than a minute on one core.
 """
 
-from workflow.lib.addition import verify
-from workflow.lib.grpo import train_grpo
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.sft import evaluate_sft, train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task.addition import verify
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.grpo import train_grpo
+from workflow.lib.training.sft import evaluate_sft, train_sft
 
 SEED, Q = 42, 0.3
 """What decides all random numbers, with the runs' names; how often the teacher is right."""

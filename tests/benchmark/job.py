@@ -16,13 +16,13 @@ from dataclasses import replace
 import torch
 
 from tests import plain
-from workflow.lib.addition import verify
-from workflow.lib.grpo import train_grpo
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.model import Transformer
-from workflow.lib.sft import train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task.addition import verify
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.grpo import train_grpo
+from workflow.lib.training.sft import train_sft
 
 SEED = 42
 

@@ -15,8 +15,8 @@ from tests import plain
 from tests.copies import ROOT
 from tests.pipeline.conftest import Project
 from tests.pipeline.test_reruns import Edit, planned, replace, setting
-from workflow.lib.extension_runs import ALL_COLUMNS
-from workflow.lib.findings import FINDINGS
+from workflow.lib.study.findings import FINDINGS
+from workflow.lib.study.runs import ALL_COLUMNS
 
 SMALL = yaml.safe_load((ROOT / "tests/extensions.yaml").read_text())["extensions"]
 
@@ -118,7 +118,7 @@ EXPLORE = {"explore"}
             | EXPLORE,
         ),
         (
-            replace("workflow/lib/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
+            replace("workflow/lib/study/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
             set(),
         ),
     ],

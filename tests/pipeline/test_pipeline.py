@@ -105,7 +105,7 @@ class TestFinishedStudy:
         assert training["torch"] == torch.__version__ and training["torch_threads"] == 1
         assert training["cpu"]
         assert any(software.get("torch") == "2.13.0" for software in manifest["software"])
-        assert any(entry.startswith("workflow/lib/grpo.py@") for entry in manifest["code"])
+        assert any(entry.startswith("workflow/lib/training/grpo.py@") for entry in manifest["code"])
 
     def test_each_result_has_a_record_and_its_code_is_kept(self, finished: Project) -> None:
         records = finished.path / "results/records"
@@ -263,7 +263,7 @@ def test_weak_and_long_share_a_checkpoint_and_the_study_has_15_training_jobs() -
 def test_a_gpu_is_used_only_where_there_is_one_and_it_is_wanted() -> None:
     """As far as it can be told without a GPU: with two pretended."""
     script = (
-        "import workflow.lib.hardware as h, json;"
+        "import workflow.lib.training.device as h, json;"
         "none = [h.uses_gpu('auto'), h.uses_gpu('cpu')];"
         "h.cuda_device_count = lambda: 2;"
         "print(json.dumps([none, [h.uses_gpu('auto'), h.uses_gpu('cuda'), h.uses_gpu('cpu')]]))"

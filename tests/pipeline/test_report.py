@@ -17,7 +17,7 @@ from matplotlib import image
 from tests.pipeline.browser import CHROMIUM, Page, chromium
 from tests.pipeline.conftest import Project
 from tests.pipeline.test_reruns import planned
-from workflow.lib.fingerprint import digest
+from workflow.lib.jobs.fingerprint import digest
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium here (Debian's package is called chromium)"
@@ -182,7 +182,7 @@ def test_code_is_shown_as_it_was_when_the_results_were_made(
     finished: Project, tmp_path: Path
 ) -> None:
     project = finished.copy(tmp_path / "project")
-    file = project.path / "workflow/lib/grpo.py"
+    file = project.path / "workflow/lib/training/grpo.py"
     file.write_text(file.read_text() + "\n# A later remark.\n")
     provenance = project.path / "results/report/provenance.html"
     before = provenance.read_text()
@@ -216,7 +216,7 @@ def test_no_report_before_the_results_exist(project: Project) -> None:
 
 def test_no_report_of_what_the_code_would_no_longer_make(finished: Project, tmp_path: Path) -> None:
     project = finished.copy(tmp_path / "project")
-    figures = project.path / "workflow/lib/figures.py"
+    figures = project.path / "workflow/lib/drawing/figures.py"
     figures.write_text(figures.read_text() + "\n\nNEW = 1\n")
     done = project.snakemake("--report", "report.html")
     assert done.returncode != 0
@@ -235,7 +235,7 @@ def test_no_report_of_what_the_code_would_no_longer_make(finished: Project, tmp_
 
 def test_a_comment_does_not_hinder_the_report(finished: Project, tmp_path: Path) -> None:
     project = finished.copy(tmp_path / "project")
-    for file in project.path.glob("workflow/lib/*.py"):
+    for file in project.path.glob("workflow/lib/**/*.py"):
         file.write_text(file.read_text() + "\n# The end.\n")
     done = project.snakemake("--report", "report.html")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -86,7 +86,9 @@ def clone(root: Path) -> None:
 CASES: dict[str, tuple[Edit, set[str]]] = {
     "nothing": (lambda root: None, NOTHING),
     "the look of the figures": (
-        replace("workflow/lib/figures.py", '"lines.linewidth": 1.8', '"lines.linewidth": 1.9'),
+        replace(
+            "workflow/lib/drawing/figures.py", '"lines.linewidth": 1.8', '"lines.linewidth": 1.9'
+        ),
         FIGURES,
     ),
     "one figure's script": (
@@ -98,23 +100,31 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
         {"figure 2"},
     ),
     "a rule of the claims": (
-        replace("workflow/lib/claims.py", "def _each(", "UNUSED = 1\n\n\ndef _each("),
+        replace("workflow/lib/study/claims.py", "def _each(", "UNUSED = 1\n\n\ndef _each("),
         CLAIMS,
     ),
     "the GRPO update": (
-        replace("workflow/lib/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon"),
+        replace(
+            "workflow/lib/training/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon"
+        ),
         GRPO | FIGURES | CLAIMS,
     ),
     "the SFT loop": (
-        replace("workflow/lib/sft.py", "range(1, settings.steps + 1)", "range(settings.steps)"),
+        replace(
+            "workflow/lib/training/sft.py", "range(1, settings.steps + 1)", "range(settings.steps)"
+        ),
         SFT | GRPO | FIGURES | CLAIMS,
     ),
     "the model": (
-        replace("workflow/lib/model.py", "WIDTH = 64", "WIDTH = 32"),
+        replace("workflow/lib/model/transformer.py", "WIDTH = 64", "WIDTH = 32"),
         SFT | GRPO | FIGURES | CLAIMS,
     ),
     "what the configuration may hold": (
-        replace("workflow/lib/study.py", "class ConfigError", "UNUSED = 1\n\n\nclass ConfigError"),
+        replace(
+            "workflow/lib/study/configuration.py",
+            "class ConfigError",
+            "UNUSED = 1\n\n\nclass ConfigError",
+        ),
         NOTHING,
     ),
     "comments, docstrings and blank lines everywhere": (comment_everything, NOTHING),
@@ -138,7 +148,7 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     ),
     "a setting of the extensions": (setting(SMOKE, "extensions/reward_model/steps", 9), NOTHING),
     "a rule of the findings": (
-        replace("workflow/lib/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
+        replace("workflow/lib/study/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
         NOTHING,
     ),
     "the final policy too": (
@@ -221,16 +231,18 @@ def test_a_new_torch_reruns_all_training(finished: Project, tmp_path: Path) -> N
 
 def test_the_plan_names_the_file_that_changed(finished: Project, tmp_path: Path) -> None:
     project = finished.copy(tmp_path / "project")
-    file = project.path / "workflow/lib/grpo.py"
+    file = project.path / "workflow/lib/training/grpo.py"
     before = file.stat()
-    replace("workflow/lib/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon")(
+    replace("workflow/lib/training/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon")(
         project.path
     )
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = project.snakemake("--dry-run")
-    reasons = [line for line in done.stdout.splitlines() if "workflow/lib/grpo.py@" in line]
+    reasons = [
+        line for line in done.stdout.splitlines() if "workflow/lib/training/grpo.py@" in line
+    ]
     assert len(reasons) == len(GRPO)
-    assert "workflow/lib/sft.py@" not in "".join(reasons)
+    assert "workflow/lib/training/sft.py@" not in "".join(reasons)
 
 
 def test_the_plan_is_what_happens(finished: Project, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.pipeline.conftest import Project, new_project
 from tests.slurm.cluster import Cluster, install, running, until
-from workflow.lib.hardware import cuda_device_count
+from workflow.lib.training.device import cuda_device_count
 
 SMOKE = ("--configfile", "smoke.yaml")
 GPU_FOR_SFT = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.copies import copy_project
 from tests.torture.faults import FAULTS
 from tests.torture.trial import LostError, NotInjectedError, NotPossibleError, Trial
-from workflow.lib.records import sha256
+from workflow.lib.jobs.records import sha256
 
 STUDY = "torture/study.yaml"
 

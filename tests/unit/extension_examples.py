@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow.lib.claims import silent_fraction
-from workflow.lib.extension_runs import Runs
-from workflow.lib.findings import Evidence
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.metrics import Row
+from workflow.lib.study.claims import silent_fraction
+from workflow.lib.study.findings import Evidence
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.metrics import Row
+from workflow.lib.study.runs import Runs
 
 SEEDS = (1, 2, 3)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from workflow.lib.adam import Adam
+from workflow.lib.model.adam import Adam
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,12 +45,12 @@ def test_training_does_not_import_torchs_compiler() -> None:
     """It would take as long as importing torch, in every job."""
     program = (
         "import sys\n"
-        "from workflow.lib.addition import verify\n"
-        "from workflow.lib.grpo import train_grpo\n"
-        "from workflow.lib.grpo_settings import GrpoSettings\n"
-        "from workflow.lib.hardware import prepare_torch\n"
-        "from workflow.lib.sft import evaluate_sft, train_sft\n"
-        "from workflow.lib.sft_settings import SftSettings\n"
+        "from workflow.lib.task.addition import verify\n"
+        "from workflow.lib.training.grpo import train_grpo\n"
+        "from workflow.lib.study.grpo_settings import GrpoSettings\n"
+        "from workflow.lib.training.device import prepare_torch\n"
+        "from workflow.lib.training.sft import evaluate_sft, train_sft\n"
+        "from workflow.lib.study.sft_settings import SftSettings\n"
         "prepare_torch('cpu', gpus=0)\n"
         "model = train_sft(1, 'sft', 0.3, SftSettings(steps=2))\n"
         "evaluate_sft(1, 'sft', model, 64)\n"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from workflow.lib import addition
+from workflow.lib.task import addition
 
 operand = st.integers(0, 99)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests import plain
-from workflow.lib.advantages import ADVANTAGES, is_silent
+from workflow.lib.training.advantages import ADVANTAGES, is_silent
 
 EPSILON = 1e-4
 

@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from tests import plain
-from workflow.lib import addition, answers
-from workflow.lib.answers_page import answers_body
-from workflow.lib.model import Transformer
-from workflow.lib.sft import train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.report.answers_page import answers_body
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task import addition
+from workflow.lib.training import answers
+from workflow.lib.training.sft import train_sft
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib import addition, claims
+from workflow.lib.study import claims
+from workflow.lib.task import addition
 
 SEEDS = (42, 43, 44)
 Results = dict[int, dict[str, pd.DataFrame]]

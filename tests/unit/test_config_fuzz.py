@@ -16,8 +16,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflow.lib.config_files import refuse_repeated_keys
-from workflow.lib.study import ConfigError, Study, format_q, read_study, shorten
+from workflow.lib.study.config_files import refuse_repeated_keys
+from workflow.lib.study.configuration import ConfigError, Study, format_q, read_study, shorten
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())

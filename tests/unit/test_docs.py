@@ -40,5 +40,5 @@ def test_the_library_has_pages_without_a_warning(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    page = (tmp_path / "workflow/lib/grpo.html").read_text(encoding="utf-8")
+    page = (tmp_path / "workflow/lib/training/grpo.html").read_text(encoding="utf-8")
     assert "Group Relative Policy Optimization" in page

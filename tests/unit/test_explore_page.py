@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib import explore_page
-from workflow.lib.colours import PALETTE
-from workflow.lib.figures import Curves
+from workflow.lib.drawing.colours import PALETTE
+from workflow.lib.drawing.figures import Curves
+from workflow.lib.report import explore_page
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = (ROOT / "workflow/report/explore.html").read_text(encoding="utf-8")

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 
 from tests.unit.extension_examples import evidence, pass_at_k, run
 from tests.unit.test_study import CONFIG, ROOT, SCHEMA
-from workflow.lib import extension_figures, figures
-from workflow.lib.extension_figures import FIGURES
-from workflow.lib.findings import FINDINGS
-from workflow.lib.questions import QUESTIONS
-from workflow.lib.study import read_study
+from workflow.lib.drawing import extension_figures, figures
+from workflow.lib.drawing.extension_figures import FIGURES
+from workflow.lib.study.configuration import read_study
+from workflow.lib.study.findings import FINDINGS
+from workflow.lib.study.questions import QUESTIONS
 
 
 def labels(figure: Figure) -> list[str]:

@@ -13,9 +13,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from workflow.lib import colours as colours_of
-from workflow.lib import figures
-from workflow.lib.fingerprint import digest
+from workflow.lib.drawing import colours as colours_of
+from workflow.lib.drawing import figures
+from workflow.lib.jobs.fingerprint import digest
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -275,7 +275,7 @@ def test_fonts_are_embedded_as_type_42(name, tmp_path):
 
 def test_the_properties_name_title_settings_and_code(tmp_path):
     path = tmp_path / "figure.pdf"
-    settings, code = {"beta": 0}, ["workflow/lib/figures.py@0123456789ab"]
+    settings, code = {"beta": 0}, ["workflow/lib/drawing/figures.py@0123456789ab"]
     figures.save(Figure(), path, "A title", settings, code)
     content = path.read_bytes()
     assert b"/Title (A title)" in content

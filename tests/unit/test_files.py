@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from workflow.lib.files import (
+from workflow.lib.jobs.files import (
     DamagedFileError,
     UnwritableFileError,
     forget_future_times,
@@ -19,8 +19,8 @@ from workflow.lib.files import (
     whole_file,
     write_csv,
 )
-from workflow.lib.model import Transformer
-from workflow.lib.tables import GRPO_COLUMNS, read_metrics, read_seeds
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.tables import GRPO_COLUMNS, read_metrics, read_seeds
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.unit.extension_examples import evidence, pass_at_k
-from workflow.lib.claims import AS_EXPECTED, NOT_APPLICABLE, NOT_AS_EXPECTED
-from workflow.lib.extension_runs import sweep
-from workflow.lib.findings import FINDINGS, Evidence, check
+from workflow.lib.study.claims import AS_EXPECTED, NOT_APPLICABLE, NOT_AS_EXPECTED
+from workflow.lib.study.findings import FINDINGS, Evidence, check
+from workflow.lib.study.runs import sweep
 
 
 def spoil(figure: str, metric: str, value: float, *names: str) -> Callable[[Evidence], None]:

@@ -6,9 +6,9 @@ from dataclasses import fields
 import pytest
 import torch
 
-from workflow.lib.figures import metric_label
-from workflow.lib.grpo_metrics import batch_metrics, update_metrics
-from workflow.lib.metrics import Row
+from workflow.lib.drawing.figures import metric_label
+from workflow.lib.study.metrics import Row
+from workflow.lib.training.metrics import batch_metrics, update_metrics
 
 RIGHT = torch.tensor([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
 

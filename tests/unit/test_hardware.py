@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 JOB = """
 import sys
-from workflow.lib import hardware
+from workflow.lib.training import device as hardware
 hardware.cuda_device_count = lambda: int(sys.argv[1])
 print(hardware.take_gpu(), flush=True)
 sys.stdin.read()

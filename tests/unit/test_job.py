@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflow.lib.files import write_csv
-from workflow.lib.fingerprint import fingerprint
-from workflow.lib.job import FAILED, ROOT, job
+from workflow.lib.jobs.files import write_csv
+from workflow.lib.jobs.fingerprint import fingerprint
+from workflow.lib.jobs.job import FAILED, ROOT, job
 
-FILE = "workflow/lib/addition.py"
+FILE = "workflow/lib/task/addition.py"
 CODE = [f"{FILE}@{fingerprint(ROOT / FILE)}"]
 LOG, RESULT, RECORD = "results/logs/a.log", "results/a.csv", "results/records/a.json"
 
@@ -104,7 +104,7 @@ def test_where_even_the_log_cannot_be_written_it_is_told_on_the_terminal() -> No
 ORPHAN = """
 import sys, time
 from tests.unit.test_job import a_job
-from workflow.lib.files import write_csv
+from workflow.lib.jobs.files import write_csv
 with a_job(settings="old settings"):
     print("started")
     time.sleep(1)

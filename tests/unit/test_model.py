@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from workflow.lib.model import NUM_PARAMETERS, SHAPES, Transformer, log_softmax
+from workflow.lib.model.transformer import NUM_PARAMETERS, SHAPES, Transformer, log_softmax
 
 BOS, PLUS, EQUALS = 12, 10, 11
 

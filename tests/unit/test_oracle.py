@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from tests import plain
-from workflow.lib import addition, evaluation, grpo, sft
-from workflow.lib.adam import Adam
-from workflow.lib.advantages import group as group_advantages
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.model import Transformer
-from workflow.lib.teacher import teacher_answers
+from workflow.lib.model.adam import Adam
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.task import addition
+from workflow.lib.task.teacher import teacher_answers
+from workflow.lib.training import evaluation, grpo, sft
+from workflow.lib.training.advantages import group as group_advantages
 
 TOLERANCE = 1e-5
 SETTINGS = GrpoSettings(num_prompts=16, num_generations=4, minibatch_size=16)

@@ -6,12 +6,12 @@ import math
 import pytest
 import torch
 
-from workflow.lib import addition
-from workflow.lib.evaluation import score_prompts
-from workflow.lib.pass_at_k import count_right, exact_pass_at_k, pass_at_k
-from workflow.lib.randomness import stream
-from workflow.lib.sft import train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task import addition
+from workflow.lib.training.evaluation import score_prompts
+from workflow.lib.training.pass_at_k import count_right, exact_pass_at_k, pass_at_k
+from workflow.lib.training.randomness import stream
+from workflow.lib.training.sft import train_sft
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 8])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow.lib.progress import Progress
+from workflow.lib.jobs.progress import Progress
 
 
 def test_a_line_says_how_far_how_fast_and_how_long(capsys: pytest.CaptureFixture) -> None:

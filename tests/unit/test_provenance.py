@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.lib import provenance
-from workflow.lib.fingerprint import fingerprint
+from workflow.lib.jobs import provenance
+from workflow.lib.jobs.fingerprint import fingerprint
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,10 +100,10 @@ def test_a_scripts_code_is_what_python_loads_for_it(script: str) -> None:
 
 
 def test_training_does_not_depend_on_how_figures_look() -> None:
-    assert "workflow/lib/figures.py" not in files_of("train_sft") | files_of("grpo")
-    assert "workflow/lib/grpo.py" not in files_of("train_sft")
-    assert "workflow/lib/grpo_settings.py" not in files_of("train_sft")
-    assert "workflow/lib/sft.py" not in files_of("grpo")
+    assert "workflow/lib/drawing/figures.py" not in files_of("train_sft") | files_of("grpo")
+    assert "workflow/lib/training/grpo.py" not in files_of("train_sft")
+    assert "workflow/lib/study/grpo_settings.py" not in files_of("train_sft")
+    assert "workflow/lib/training/sft.py" not in files_of("grpo")
 
 
 def test_no_import_is_hidden_from_the_graph() -> None:

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from examples import quickstart
-from workflow.lib.addition import verify
-from workflow.lib.grpo import train_grpo
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.sft import evaluate_sft, train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task.addition import verify
+from workflow.lib.training.grpo import train_grpo
+from workflow.lib.training.sft import evaluate_sft, train_sft
 
 
 def test_it_prints_the_curve_of_the_pipelines_own_run(capsys: pytest.CaptureFixture[str]) -> None:

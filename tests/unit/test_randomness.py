@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import torch
 
-from workflow.lib import randomness
+from workflow.lib.training import randomness
 
 RUNS = ["sft/q0.3", "sft/q0", "grpo/weak", "grpo/long", "grpo/cold"]
 PURPOSES = [

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow.lib.files import DamagedFileError
-from workflow.lib.records import check_unchanged, damaged, read_record, record_of, write_record
+from workflow.lib.jobs.files import DamagedFileError
+from workflow.lib.jobs.records import check_unchanged, damaged, read_record, record_of, write_record
 
 RESULT = "results/grpo/weak/seed1.csv"
 RECORD = "results/records/grpo/weak/seed1.json"

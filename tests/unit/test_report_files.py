@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow.lib.fingerprint import fingerprint_of
-from workflow.lib.report_files import source_text
+from workflow.lib.jobs.fingerprint import fingerprint_of
+from workflow.lib.report.files import source_text
 
 
 @pytest.mark.parametrize(

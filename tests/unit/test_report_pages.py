@@ -10,9 +10,9 @@ import pytest
 from docutils.core import publish_parts  # type: ignore[import-untyped]
 from jinja2 import Environment
 
-from workflow.lib import report_pages
-from workflow.lib.fingerprint import digest
-from workflow.lib.study import FIGURE_EXPERIMENTS
+from workflow.lib.jobs.fingerprint import digest
+from workflow.lib.report import pages as report_pages
+from workflow.lib.study.configuration import FIGURE_EXPERIMENTS
 
 TEMPLATES = Path(__file__).parents[2] / "workflow/report"
 NASTY = '<script>alert("{{ 1 }}")</script> & {% raw %}'

@@ -5,11 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflow.lib import addition, reward_model, reward_training
-from workflow.lib.model import Transformer
-from workflow.lib.randomness import stream, uniforms
-from workflow.lib.rewards import RULES, flip
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task import addition
+from workflow.lib.task.rewards import RULES, flip
+from workflow.lib.training import reward_model, reward_training
+from workflow.lib.training.randomness import stream, uniforms
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.sft_settings import SftSettings
-from workflow.lib.study import ConfigError, format_q, read_study
+from workflow.lib.study.configuration import ConfigError, format_q, read_study
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.sft_settings import SftSettings
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())

@@ -1,7 +1,7 @@
 """The last words of a run."""
 
-from workflow.lib.claims import CONTRADICTED, NOT_REPRODUCED, REPRODUCED
-from workflow.lib.summary import summary
+from workflow.lib.report.summary import summary
+from workflow.lib.study.claims import CONTRADICTED, NOT_REPRODUCED, REPRODUCED
 
 
 def claims(*verdicts: str) -> list[dict[str, str]]:

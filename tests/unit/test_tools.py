@@ -13,7 +13,7 @@ from workflow.tools import require_claims, verify
 TABLE = "iteration,accuracy\n1,0.5\n5,{}\n"
 MANIFEST: dict[str, Any] = {
     "study": {"seeds": [42]},
-    "code": ["workflow/lib/sft.py@0123456789ab"],
+    "code": ["workflow/lib/training/sft.py@0123456789ab"],
     "software": [{"torch": "2.13.0"}],
     "machines": [{"cpu": "A", "torch": "2.13.0"}],
     "sha256": {

@@ -5,14 +5,14 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from workflow.lib import grpo, sft
-from workflow.lib.addition import verify
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.model import Transformer
-from workflow.lib.randomness import stream
-from workflow.lib.sft_settings import SftSettings
-from workflow.lib.study import format_q
-from workflow.lib.teacher import teacher_answers
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.configuration import format_q
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task.addition import verify
+from workflow.lib.task.teacher import teacher_answers
+from workflow.lib.training import grpo, sft
+from workflow.lib.training.randomness import stream
 
 SETTINGS = GrpoSettings(
     iterations=10, num_prompts=8, num_generations=4, minibatch_size=16, eval_prompts=128

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow.lib.job import FAILED
-from workflow.lib.progress import Progress
+from workflow.lib.jobs.job import FAILED
+from workflow.lib.jobs.progress import Progress
 from workflow.tools import watch
 
 

@@ -10,21 +10,21 @@ from pathlib import Path
 try:
     import yaml
 
-    from workflow.lib.config_files import refuse_repeated_keys
-    from workflow.lib.files import UnwritableFileError, forget_future_times, rebuild
-    from workflow.lib.fingerprint import digest
-    from workflow.lib.hardware import uses_gpu
-    from workflow.lib.provenance import code_of, keep_sources, software
-    from workflow.lib.questions import QUESTIONS
-    from workflow.lib.records import damaged, record_of
-    from workflow.lib.study import (
+    from workflow.lib.study.config_files import refuse_repeated_keys
+    from workflow.lib.jobs.files import UnwritableFileError, forget_future_times, rebuild
+    from workflow.lib.jobs.fingerprint import digest
+    from workflow.lib.training.device import uses_gpu
+    from workflow.lib.jobs.provenance import code_of, keep_sources, software
+    from workflow.lib.study.questions import QUESTIONS
+    from workflow.lib.jobs.records import damaged, record_of
+    from workflow.lib.study.configuration import (
         CHAPTER_EXPERIMENTS,
         FIGURE_EXPERIMENTS,
         deviations,
         format_q,
         read_study,
     )
-    from workflow.lib.summary import summary
+    from workflow.lib.report.summary import summary
 
     software("matplotlib", "numpy", "pandas", "plotly", "torch")
 except ModuleNotFoundError as error:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workflow.lib.claims import check
-from workflow.lib.files import write_csv
-from workflow.lib.job import job
-from workflow.lib.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
+from workflow.lib.jobs.files import write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.study.claims import check
+from workflow.lib.study.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workflow.lib.extension_runs import read_runs
-from workflow.lib.files import write_csv
-from workflow.lib.findings import Evidence, check
-from workflow.lib.job import job
-from workflow.lib.tables import (
+from workflow.lib.jobs.files import write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.study.findings import Evidence, check
+from workflow.lib.study.runs import read_runs
+from workflow.lib.study.tables import (
     PASS_AT_K_COLUMNS,
     REWARD_COLUMNS,
     read_experiments,

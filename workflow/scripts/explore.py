@@ -5,10 +5,10 @@ Input: the GRPO metrics of every experiment, a file a seed. Output: the page.
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.explore_page import explore_page
-from workflow.lib.files import whole_file
-from workflow.lib.job import ROOT, job
-from workflow.lib.tables import GRPO_COLUMNS, read_seeds
+from workflow.lib.jobs.files import whole_file
+from workflow.lib.jobs.job import ROOT, job
+from workflow.lib.report.explore_page import explore_page
+from workflow.lib.study.tables import GRPO_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -9,11 +9,11 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow.lib.files import whole_file
-from workflow.lib.job import job
-from workflow.lib.records import read_record
-from workflow.lib.report_files import fill, filled, read_json, source_text
-from workflow.lib.report_pages import (
+from workflow.lib.jobs.files import whole_file
+from workflow.lib.jobs.job import job
+from workflow.lib.jobs.records import read_record
+from workflow.lib.report.files import fill, filled, read_json, source_text
+from workflow.lib.report.pages import (
     caption_of_each,
     claims_table,
     findings_list,

@@ -8,16 +8,16 @@ it and the SFT model answer to a few prompts.
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from workflow.lib.answers import answers_table
-from workflow.lib.files import load_checkpoint, save_checkpoint, write_csv
-from workflow.lib.grpo import train_grpo
-from workflow.lib.grpo_settings import GrpoSettings
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.job import job
-from workflow.lib.model import Transformer
-from workflow.lib.progress import Progress
-from workflow.lib.reward_model import learned_reward
-from workflow.lib.rewards import RULES
+from workflow.lib.jobs.files import load_checkpoint, save_checkpoint, write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.jobs.progress import Progress
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.task.rewards import RULES
+from workflow.lib.training.answers import answers_table
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.grpo import train_grpo
+from workflow.lib.training.reward_model import learned_reward
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

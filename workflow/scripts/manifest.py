@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow.lib.files import whole_file
-from workflow.lib.job import ROOT, job
-from workflow.lib.records import read_record, sha256
+from workflow.lib.jobs.files import whole_file
+from workflow.lib.jobs.job import ROOT, job
+from workflow.lib.jobs.records import read_record, sha256
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

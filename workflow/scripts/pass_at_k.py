@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from workflow.lib.addition import all_prompts, has_carry
-from workflow.lib.evaluation import score_prompts
-from workflow.lib.files import load_checkpoint, write_csv
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.job import job
-from workflow.lib.model import Transformer
-from workflow.lib.pass_at_k import count_right, exact_pass_at_k, pass_at_k
-from workflow.lib.randomness import permutation, stream
+from workflow.lib.jobs.files import load_checkpoint, write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.model.transformer import Transformer
+from workflow.lib.task.addition import all_prompts, has_carry
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.evaluation import score_prompts
+from workflow.lib.training.pass_at_k import count_right, exact_pass_at_k, pass_at_k
+from workflow.lib.training.randomness import permutation, stream
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

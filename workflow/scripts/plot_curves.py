@@ -5,9 +5,9 @@ Input: the metrics of its experiments, in their order, a file a seed. Output: th
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.figures import curves, save
-from workflow.lib.job import job
-from workflow.lib.tables import read_experiments
+from workflow.lib.drawing.figures import curves, save
+from workflow.lib.jobs.job import job
+from workflow.lib.study.tables import read_experiments
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

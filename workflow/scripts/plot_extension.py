@@ -6,11 +6,11 @@ prompt, experiment by experiment, a file a seed. Output: the PDF.
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.extension_figures import FIGURES
-from workflow.lib.extension_runs import read_runs
-from workflow.lib.figures import save
-from workflow.lib.job import job
-from workflow.lib.questions import QUESTIONS
+from workflow.lib.drawing.extension_figures import FIGURES
+from workflow.lib.drawing.figures import save
+from workflow.lib.jobs.job import job
+from workflow.lib.study.questions import QUESTIONS
+from workflow.lib.study.runs import read_runs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -5,9 +5,9 @@ Input: the metrics of `weak` and of the SFT models it starts from, a file a seed
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.figures import rlvr_overturns, save
-from workflow.lib.job import job
-from workflow.lib.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
+from workflow.lib.drawing.figures import rlvr_overturns, save
+from workflow.lib.jobs.job import job
+from workflow.lib.study.tables import GRPO_COLUMNS, SFT_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -5,9 +5,9 @@ Input: the metrics of `weak` and of `cold`, a file a seed. Output: the PDF.
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.figures import cold_start, save
-from workflow.lib.job import job
-from workflow.lib.tables import GRPO_COLUMNS, read_seeds
+from workflow.lib.drawing.figures import cold_start, save
+from workflow.lib.jobs.job import job
+from workflow.lib.study.tables import GRPO_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

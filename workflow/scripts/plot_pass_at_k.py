@@ -5,11 +5,11 @@ Input: the tables of its experiments, in their order, a file a seed. Output: the
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.extension_figures import pass_at_k
-from workflow.lib.figures import save
-from workflow.lib.job import job
-from workflow.lib.questions import QUESTIONS
-from workflow.lib.tables import PASS_AT_K_COLUMNS, read_experiments
+from workflow.lib.drawing.extension_figures import pass_at_k
+from workflow.lib.drawing.figures import save
+from workflow.lib.jobs.job import job
+from workflow.lib.study.questions import QUESTIONS
+from workflow.lib.study.tables import PASS_AT_K_COLUMNS, read_experiments
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

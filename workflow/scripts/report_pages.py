@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workflow.lib.answers_page import answers_body
-from workflow.lib.job import job, machine
-from workflow.lib.records import read_record
-from workflow.lib.report_files import fill, read_json, source_text
-from workflow.lib.report_pages import (
+from workflow.lib.jobs.job import job, machine
+from workflow.lib.jobs.records import read_record
+from workflow.lib.report.answers_page import answers_body
+from workflow.lib.report.files import fill, read_json, source_text
+from workflow.lib.report.pages import (
     Making,
     caption_numbers,
     claims_table,
@@ -28,7 +28,7 @@ from workflow.lib.report_pages import (
     settings_table,
     verdict_counts,
 )
-from workflow.lib.tables import ANSWER_COLUMNS, GRPO_COLUMNS, SFT_COLUMNS, read_seeds
+from workflow.lib.study.tables import ANSWER_COLUMNS, GRPO_COLUMNS, SFT_COLUMNS, read_seeds
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

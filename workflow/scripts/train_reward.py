@@ -5,12 +5,12 @@ Output: its state dict, and one row of metrics.
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.files import save_checkpoint, write_csv
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.job import job
-from workflow.lib.progress import Progress
-from workflow.lib.reward_training import evaluate_reward, train_reward
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.jobs.files import save_checkpoint, write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.jobs.progress import Progress
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.reward_training import evaluate_reward, train_reward
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

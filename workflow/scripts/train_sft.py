@@ -6,14 +6,14 @@ the probability that it gives the right answer.
 
 from typing import TYPE_CHECKING
 
-from workflow.lib.addition import all_prompts
-from workflow.lib.evaluation import score_prompts
-from workflow.lib.files import save_checkpoint, write_csv
-from workflow.lib.hardware import prepare_torch
-from workflow.lib.job import job
-from workflow.lib.progress import Progress
-from workflow.lib.sft import evaluate_sft, train_sft
-from workflow.lib.sft_settings import SftSettings
+from workflow.lib.jobs.files import save_checkpoint, write_csv
+from workflow.lib.jobs.job import job
+from workflow.lib.jobs.progress import Progress
+from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.task.addition import all_prompts
+from workflow.lib.training.device import prepare_torch
+from workflow.lib.training.evaluation import score_prompts
+from workflow.lib.training.sft import evaluate_sft, train_sft
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

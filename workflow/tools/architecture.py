@@ -70,7 +70,9 @@ def rule_graph() -> str:
 def module_rows() -> str:
     """One table row for each module of the library, those first that import the fewest others."""
     graph = grimp.build_graph("workflow", cache_dir=None)
-    names = sorted(name for name in graph.modules if name.startswith(LIBRARY))
+    names = sorted(
+        name for name in graph.modules if name.startswith(LIBRARY) and not graph.find_children(name)
+    )
     imports = {
         name: sorted(graph.find_modules_directly_imported_by(name) & set(names)) for name in names
     }

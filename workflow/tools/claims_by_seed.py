@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.lib.claims import NOT_APPLICABLE, NOT_REPRODUCED, check
-from workflow.lib.study import CHAPTER_EXPERIMENTS, format_q
-from workflow.lib.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
+from workflow.lib.study.claims import NOT_APPLICABLE, NOT_REPRODUCED, check
+from workflow.lib.study.configuration import CHAPTER_EXPERIMENTS, format_q
+from workflow.lib.study.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
 
 
 def read_seed(results: Path, seed: int) -> dict[str, pd.DataFrame]:

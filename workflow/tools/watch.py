@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow.lib.job import FAILED
+from workflow.lib.jobs.job import FAILED
 
 LINE = re.compile(
     r"^\w+ (?P<done>\d+)/(?P<total>\d+)  (?P<metrics>.*?)  \S+ \w+/s  (?P<left>\d+) s left$",
     re.MULTILINE,
 )
-"""What `workflow.lib.progress` prints."""
+"""What `workflow.lib.jobs.progress` prints."""
 BAR = 20
 """Characters of a bar."""
 SILENCE = 30

@@ -1,0 +1,129 @@
+"""What every job does besides its work: keep a log, and record what made its results."""
+
+import contextlib
+import fcntl
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from workflow.lib.jobs.files import DamagedFileError, UnwritableFileError
+from workflow.lib.jobs.fingerprint import fingerprint
+from workflow.lib.jobs.records import check_unchanged, write_record
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class ChangedCodeError(RuntimeError):
+    """The code was edited between the planning of a job and its start."""
+
+
+TOLD = (ChangedCodeError, DamagedFileError, UnwritableFileError)
+"""Failures whose text says all that a reader needs."""
+FAILED = "Failed: "
+"""How the log's line on such a failure begins."""
+
+
+class Script(Protocol):
+    """What the pipeline tells a script."""
+
+    log: Sequence[str]
+    """The log file; the reason of a failure ends in it, too."""
+    input: Iterable[str]
+    """The files that it reads. One that is not as its job wrote it is refused."""
+    output: Any
+    """The files that it writes; `output.record` is the JSON file to write when the work is done."""
+    params: Any
+    """`code`: `file@fingerprint` of all code that the job was planned with. A job whose code has
+    changed since does not start: its results would be taken for those of that code.
+    `software`: versions of the packages that decide its results."""
+
+
+@contextlib.contextmanager
+def job(script: Script, settings: object) -> Iterator[None]:
+    """Run a script's work with its output in its log, and record what made its results.
+
+    Args:
+        settings: what the script was told, besides its inputs.
+    """
+    log, record = script.log[0], script.output.record
+    try:
+        with (
+            alone(Path(log)),
+            Path(log).open("w", buffering=1, encoding="utf-8") as file,
+            contextlib.redirect_stdout(file),
+            contextlib.redirect_stderr(file),
+        ):
+            try:
+                check_code(script.params.code)
+                check_unchanged(script.input)
+                yield
+                made_by = {
+                    "code": list(script.params.code),
+                    "software": dict(script.params.software),
+                    "settings": settings,
+                    "machine": machine(),
+                }
+                write_record(record, made_by, [path for path in script.output if path != record])
+            except TOLD as error:
+                print(f"{FAILED}{error}", file=sys.stderr)
+                sys.exit(1)
+            except BaseException:
+                traceback.print_exc()
+                sys.exit(1)
+    except OSError as error:  # the log itself; there is nowhere else to say it
+        sys.exit(str(UnwritableFileError(log, error)))
+
+
+@contextlib.contextmanager
+def alone(log: Path) -> Iterator[None]:
+    """Wait for whoever else does the same job.
+
+    A job outlives a Snakemake that was killed, and would put its results, of whatever settings it
+    was started with, in the place of those of the job that a new Snakemake starts.
+    """
+    with log.with_name(f".{log.name}.lock").open("w") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def check_code(code: Sequence[str]) -> None:
+    """Raise ChangedCodeError unless every `file@fingerprint` is what lies on the disk."""
+    for entry in code:
+        file, _, planned = entry.partition("@")
+        if fingerprint(ROOT / file) != planned:
+            raise ChangedCodeError(
+                f"{file} was edited after this run was planned. Run `snakemake` again: "
+                "it plans with the code as it is now."
+            )
+
+
+def machine() -> dict[str, Any]:
+    """The processor, the system and, where torch is in use, its build and threads."""
+    found: dict[str, Any] = {
+        "cpu": cpu_model(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found["torch"] = torch.__version__
+        found["torch_cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+        found["torch_threads"] = torch.get_num_threads()
+        if torch.cuda.is_initialized():
+            found["gpu"] = torch.cuda.get_device_name()
+    found["omp_num_threads"] = os.environ.get("OMP_NUM_THREADS", "")
+    return found
+
+
+def cpu_model() -> str:
+    """The processor's name, as the system gives it."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
