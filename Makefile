@@ -14,8 +14,8 @@ SEED ?= 0
 figures: .venv/ready  ## train what is missing and draw the three figures (the default)
 	$(SNAKEMAKE)
 
-extensions: .venv/ready  ## answer what the chapter left open: figures 4 to 10 and their findings
-	$(SNAKEMAKE) -- extensions
+extensions: .venv/ready  ## ask all questions, those that the chapter left open, too: figures 1 to 10
+	$(SNAKEMAKE) --config questions=all
 
 watch: .venv/ready  ## show the live state of the training jobs, in a second terminal
 	$(BIN)/python -m workflow.tools.watch
@@ -34,11 +34,12 @@ test-slurm: .venv-slurm/ready  ## run the pipeline on a Slurm of its own, on Deb
 unit: .venv/ready  ## run the quick tests only
 	$(BIN)/pytest -n 2 tests/unit
 
-lint: .venv/ready  ## check style, types and the Snakefile
+lint: .venv/ready  ## check style, types, imports and the Snakefile
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakemake --lint
 
 reproduce: .venv/ready  ## run the full study and fail unless every claim of the chapter holds
@@ -46,7 +47,7 @@ reproduce: .venv/ready  ## run the full study and fail unless every claim of the
 	$(BIN)/python -m workflow.tools.require_claims results
 
 report: .venv/ready  ## write report.html, which shows where every figure came from
-	$(SNAKEMAKE) --report report.html
+	$(SNAKEMAKE) --report report.html --report-after-run
 
 verify: .venv/ready  ## compare the finished run with the reference run
 	$(BIN)/python -m workflow.tools.verify results reference
@@ -70,7 +71,7 @@ lock: .venv/ready  ## pin anew what requirements.in asks for
 	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate \
 		--allow-unsafe --output-file - requirements.in | grep -v '^#' | sed 's/+cpu$$//' >> requirements.lock
 
-config-reference: .venv/ready  ## make config/README.md from the schema
+config-reference: .venv/ready  ## make config/README.md from the settings
 	$(BIN)/python -m workflow.tools.config_reference > config/README.md
 
 architecture: .venv/ready  ## make docs/architecture.md from the pipeline
@@ -78,7 +79,7 @@ architecture: .venv/ready  ## make docs/architecture.md from the pipeline
 
 docs: .venv/ready  ## make pages of the library from its docstrings, in docs/api
 	$(BIN)/python -W 'ignore:Error parsing type annotation ForwardRef' \
-		-m pdoc --docformat google --output-directory docs/api workflow.lib
+		-m pdoc --docformat google --output-directory docs/api workflow.lib workflow.questions
 
 clean:  ## remove the results and the environment
 	rm -rf .venv .venv-slurm .snakemake results/[!R]*

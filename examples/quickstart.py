@@ -7,8 +7,7 @@ fewer iterations. So its numbers are those of results/sft/q0.3/seed42.csv and th
 results/grpo/weak/seed42.csv. It takes less than a minute on one core.
 """
 
-from workflow.lib.study.grpo_settings import GrpoSettings
-from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.study.settings import GrpoSettings, SftSettings
 from workflow.lib.task.addition import verify
 from workflow.lib.training.device import prepare_torch
 from workflow.lib.training.grpo import train_grpo
@@ -35,12 +34,12 @@ def main(sft: SftSettings = SFT, grpo: GrpoSettings = GRPO) -> None:
     print(
         f"GRPO: {grpo.iterations} iterations, with a reward of 1 for the right sum and else 0 ..."
     )
-    print(f"{'iteration':>9}  {'accuracy':<{BAR + 7}}{'carry':>5}  silent groups")
+    print(f"{'iteration':>9}  {'accuracy':<{BAR + 7}}{'carry':>5}  zero-std groups")
     for row in train_grpo(SEED, "grpo/weak", model, verify, grpo, device):
         full = round(BAR * row.accuracy)
         print(
             f"{row.iteration:>9}  {row.accuracy:.3f} {'█' * full}{'░' * (BAR - full)} "
-            f"{row.accuracy_carry:.3f}  {row.frac_reward_zero_std:>13.2f}",
+            f"{row.accuracy_carry:.3f}  {row.frac_reward_zero_std:>15.2f}",
             flush=True,
         )
 

@@ -105,15 +105,15 @@ def main(quick: bool) -> None:
         snakemake(folder, {"device": "cpu"}, *targets.values())
         for job, count in counts.items():
             checkpoint = str(folder / targets["0" if job == "cold" else "0.3"])
-            pairs, rates, silent = [], [], []
+            pairs, rates, zero_std = [], [], []
             for _ in range(repeats):
                 plain = run_job("plain", job, count, checkpoint)
                 ours = run_job("library", job, count, checkpoint)
                 pairs.append((plain["seconds"], ours["seconds"]))
                 rates.append(essential.machine_limit())  # now, since machines have moods
-                silent = ours["silent"]
+                zero_std = ours["zero_std"]
             times[job] = pairs
-            work = essential.grpo(silent, count) if silent else count * essential.sft_step()
+            work = essential.grpo(zero_std, count) if zero_std else count * essential.sft_step()
             rate = statistics.median(rates)
             table.append(row(job, pairs, work / rate))
             print(f"fp32 matrix products of the sizes used here: {rate / 1e9:.1f} GFLOP/s")

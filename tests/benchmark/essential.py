@@ -84,9 +84,9 @@ def update(completions: float) -> float:
     )
 
 
-def grpo(silent: list[float], iterations: int, eval_every: int = 5) -> float:
-    """A whole run, from the recorded shares of silent groups (of which each stands for as many)."""
-    heard = 1 - statistics.fmean(silent)
+def grpo(zero_std: list[float], iterations: int, eval_every: int = 5) -> float:
+    """A whole run, from the recorded shares of zero-std groups (each stands for as many)."""
+    heard = 1 - statistics.fmean(zero_std)
     updates = 8 * update(64 * heard)
     evaluation = answers_after_first_operands(distinct(2048))
     return iterations * (rollout() + updates + evaluation / eval_every)

@@ -1,6 +1,6 @@
 """One side of one comparison, in a process of its own.
 
-Prints, as JSON, the seconds that the training took and the recorded shares of silent groups.
+Prints, as JSON, the seconds that the training took and the recorded shares of zero-std groups.
 
     python -m tests.benchmark.job plain weak 300 checkpoint.pt
 
@@ -17,8 +17,7 @@ import torch
 
 from tests import plain
 from workflow.lib.model.transformer import Transformer
-from workflow.lib.study.grpo_settings import GrpoSettings
-from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.study.settings import GrpoSettings, SftSettings
 from workflow.lib.task.addition import verify
 from workflow.lib.training.device import prepare_torch
 from workflow.lib.training.grpo import train_grpo
@@ -53,5 +52,5 @@ if __name__ == "__main__":
     if side == "library":
         prepare_torch("cpu", gpus=0)
     start = time.perf_counter()
-    silent = {"plain": run_plain, "library": run_library}[side](job, int(count), checkpoint)
-    print(json.dumps({"seconds": time.perf_counter() - start, "silent": silent}))
+    zero_std = {"plain": run_plain, "library": run_library}[side](job, int(count), checkpoint)
+    print(json.dumps({"seconds": time.perf_counter() - start, "zero_std": zero_std}))

@@ -45,7 +45,7 @@ def test_a_reader_explores(
         page.open(finished.path / "results/explore.html")
         page.wait_for("document.querySelectorAll('.plot .main-svg').length")
 
-        means = ["weak, mean", "cold, mean", "long, mean"]
+        means = ["weak, mean", "long, mean", "cold, mean"]
         assert drawn(page) == {"accuracy": means, "accuracy_carry": means}
         assert page.ask("document.documentElement.scrollWidth") <= width
         plot = page.ask("document.querySelector('.main-svg').getBoundingClientRect().width")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.conftest import Project
-from tests.pipeline.test_reruns import CLAIMS, FIGURES, MANIFEST, planned
+from tests.pipeline.test_reruns import ANSWERS, planned
 from tests.torture.__main__ import main as torture
 
 
@@ -38,4 +38,4 @@ def test_damaged_results_are_refused_whatever_their_times(
     for file in files:
         file.unlink()
     training = {"sft q0.3 1", "grpo weak 1", "grpo long 1"}
-    assert planned(project) == training | FIGURES | CLAIMS | MANIFEST
+    assert planned(project) == training | ANSWERS

@@ -22,10 +22,11 @@ INDENTED = re.findall(r"^    (.+)$", re.sub(r"```.*?```", "", README, flags=re.S
 INLINE = re.findall(r"`((?:snakemake|make|python|\. \.venv)\b[^`]*)`", README.replace("\n", " "))
 COMMANDS = sorted({command.partition("#")[0].strip() for command in [*INDENTED, *INLINE]})
 
+ORDINARY = "snakemake --cores 4 --resources gpu=1"
 ELSEWHERE = {
     "snakemake --workflow-profile profiles/slurm": "tests/slurm",
-    "python -m examples.quickstart": "tests/unit/test_quickstart.py",
-    "snakemake --cores 4 --resources gpu=1 -- extensions": "tests/pipeline/test_extensions.py",
+    "python -m examples.quickstart": "tests/unit/project/test_quickstart.py",
+    f"{ORDINARY} --config questions=all": "tests/pipeline/test_questions.py",
 }
 """What a test of its own runs, and where."""
 TOO_LONG = "snakemake --cores 4 --resources gpu=1 --configfile my_study.yaml"

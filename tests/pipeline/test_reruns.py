@@ -20,11 +20,18 @@ SMOKE = "smoke.yaml"
 SFT = {f"sft q{q} {seed}" for q in ("0.3", "0") for seed in SEEDS}
 GRPO = {f"grpo {name} {seed}" for name in ("weak", "long", "cold") for seed in SEEDS}
 EXPLORE = {"explore"}
-FIGURES = {"figure 1", "figure 2", "figure 3"} | EXPLORE
-"""What draws curves."""
-CLAIMS = {"claims"}
-MANIFEST = {"manifest", "report"}
-"""What tells of all results runs after any of them."""
+FIGURES = {
+    f"question {name}"
+    for name in ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")
+}
+CHECKS = {"question cost", "question predictions"}
+"""The questions without a figure."""
+DESCRIBED = {"manifest", "report"}
+"""What describes all results runs after any of them."""
+COLLECTED = {"claims"} | DESCRIBED
+"""What runs after any question."""
+ANSWERS = FIGURES | CHECKS | EXPLORE | COLLECTED
+"""What depends on the runs of all experiments."""
 NOTHING: set[str] = set()
 
 Edit = Callable[[Path], None]
@@ -83,48 +90,79 @@ def clone(root: Path) -> None:
             beside.replace(file)
 
 
+def swap_settings(root: Path) -> None:
+    """8 prompts in minibatches of 16, and then the reverse: the same numbers under other names."""
+    setting(SMOKE, "grpo/num_prompts", 16)(root)
+    setting(SMOKE, "grpo/minibatch_size", 8)(root)
+
+
+LONG = {"question fig2_unhackable_reward"} | CHECKS | EXPLORE | COLLECTED
+"""What depends on the runs of `long`."""
+
 CASES: dict[str, tuple[Edit, set[str]]] = {
     "nothing": (lambda root: None, NOTHING),
     "the look of the figures": (
-        replace(
-            "workflow/lib/drawing/figures.py", '"lines.linewidth": 1.8', '"lines.linewidth": 1.9'
-        ),
-        FIGURES,
+        replace("workflow/lib/drawing/look.py", '"lines.linewidth": 1.8', '"lines.linewidth": 1.9'),
+        FIGURES | CHECKS | EXPLORE | COLLECTED,
     ),
-    "one figure's script": (
-        replace(
-            "workflow/scripts/plot_fig2.py",
-            "def main() -> None:",
-            "def main() -> None:\n    print()",
-        ),
-        {"figure 2"},
+    "one question's figure": (
+        replace("workflow/questions/fig2_unhackable_reward.py", "1.3 * high", "1.4 * high"),
+        {"question fig2_unhackable_reward"} | COLLECTED,
     ),
-    "a rule of the claims": (
-        replace("workflow/lib/study/claims.py", "def _each(", "UNUSED = 1\n\n\ndef _each("),
-        CLAIMS,
+    "one question's bounds": (
+        replace("workflow/questions/fig1_rlvr_overturns.py", "low=0.90", "low=0.91"),
+        {"question fig1_rlvr_overturns"} | COLLECTED,
+    ),
+    "a question without a figure": (
+        replace("workflow/questions/cost.py", "TOLERANCE = 0.1", "TOLERANCE = 0.2"),
+        {"question cost"} | COLLECTED,
+    ),
+    "a question that is not asked": (
+        replace(
+            "workflow/questions/fig8_group_size.py", "LEARNED, SOON = 0.9", "LEARNED, SOON = 1"
+        ),
+        NOTHING,
     ),
     "the GRPO update": (
         replace(
             "workflow/lib/training/grpo.py", "advantages + epsilon", "advantages + 2 * epsilon"
         ),
-        GRPO | FIGURES | CLAIMS,
+        GRPO | ANSWERS,
     ),
     "the SFT loop": (
         replace(
             "workflow/lib/training/sft.py", "range(1, settings.steps + 1)", "range(settings.steps)"
         ),
-        SFT | GRPO | FIGURES | CLAIMS,
+        SFT | GRPO | ANSWERS,
     ),
-    "the model": (
-        replace("workflow/lib/model/transformer.py", "WIDTH = 64", "WIDTH = 32"),
-        SFT | GRPO | FIGURES | CLAIMS,
+    "how a CSV's floats are written": (
+        replace(
+            "workflow/lib/study/tables.py", "rows = list(rows)", "rows = [{**row} for row in rows]"
+        ),
+        SFT | GRPO | ANSWERS,
+    ),
+    "the words of an error": (
+        replace("workflow/lib/model/checkpoints.py", "is no checkpoint", "is not a checkpoint"),
+        NOTHING,
+    ),
+    "the words of an error of every job": (
+        replace("workflow/lib/jobs/files.py", "could not be written", "cannot be written"),
+        NOTHING,
+    ),
+    "a line of a log": (
+        replace("workflow/scripts/grpo.py", 'print(f"{run}, seed', 'print(f"The run {run}, seed'),
+        NOTHING,
+    ),
+    "a progress bar": (
+        replace("workflow/lib/jobs/progress.py", "s left", "seconds left"),
+        NOTHING,
     ),
     "what the configuration may hold": (
-        replace(
-            "workflow/lib/study/configuration.py",
-            "class ConfigError",
-            "UNUSED = 1\n\n\nclass ConfigError",
-        ),
+        replace("workflow/lib/study/settings.py", "Le(1000)", "Le(2000)"),
+        NOTHING,
+    ),
+    "how the configuration is read": (
+        replace("workflow/lib/study/configuration.py", "MAX_DEPTH = 8", "MAX_DEPTH = 9"),
         NOTHING,
     ),
     "comments, docstrings and blank lines everywhere": (comment_everything, NOTHING),
@@ -132,41 +170,44 @@ CASES: dict[str, tuple[Edit, set[str]]] = {
     "a fresh clone": (clone, NOTHING),
     "one more seed": (
         setting(SMOKE, "seeds", [1, 2, 3]),
-        {"sft q0.3 3", "sft q0 3", "grpo weak 3", "grpo long 3", "grpo cold 3"} | FIGURES | CLAIMS,
+        {"sft q0.3 3", "sft q0 3", "grpo weak 3", "grpo long 3", "grpo cold 3"} | ANSWERS,
     ),
     "one experiment's iterations": (
         setting(SMOKE, "experiments/long/iterations", 9),
-        {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
+        {"grpo long 1", "grpo long 2"} | LONG,
     ),
     "an experiment of one's own": (
         setting(SMOKE, "experiments/mine", {"teacher_correctness": 0.1}),
-        {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"} | EXPLORE,
+        {"sft q0.1 1", "sft q0.1 2", "grpo mine 1", "grpo mine 2"} | EXPLORE | DESCRIBED,
     ),
     "a figure of one's own": (
         setting(SMOKE, "curves/mine", {"metrics": ["kl"], "experiments": ["weak", "long"]}),
-        {"The figure mine"},
+        {"The figure mine"} | DESCRIBED,
     ),
-    "a setting of the extensions": (setting(SMOKE, "extensions/reward_model/steps", 9), NOTHING),
-    "a rule of the findings": (
-        replace("workflow/lib/study/findings.py", "def _mean(", "UNUSED = 1\n\n\ndef _mean("),
+    "a setting that only another question needs": (
+        setting(SMOKE, "reward_model/steps", 9),
         NOTHING,
     ),
-    "the final policy too": (
-        setting(SMOKE, "experiments/long/save_policy", True),
-        {"grpo long 1", "grpo long 2", "figure 2"} | EXPLORE | CLAIMS,
-    ),
-    "GRPO's learning rate": (setting(SMOKE, "grpo/learning_rate", 0.001), GRPO | FIGURES | CLAIMS),
+    "GRPO's learning rate": (setting(SMOKE, "grpo/learning_rate", 0.001), GRPO | ANSWERS),
     "GRPO's learning rate, written otherwise": (
         setting(SMOKE, "grpo/learning_rate", 1e-4),
         NOTHING,
     ),
-    "SFT's learning rate": (
-        setting(SMOKE, "sft/learning_rate", 0.001),
-        SFT | GRPO | FIGURES | CLAIMS,
+    "two settings that swap their values": (
+        swap_settings,
+        GRPO | ANSWERS,
     ),
-    "evaluation": (setting(SMOKE, "evaluation/num_prompts", 256), SFT | GRPO | FIGURES | CLAIMS),
+    "SFT's learning rate": (setting(SMOKE, "sft/learning_rate", 0.001), SFT | GRPO | ANSWERS),
+    "evaluation": (setting(SMOKE, "evaluation/num_prompts", 256), SFT | GRPO | ANSWERS),
     "another device": (setting(SMOKE, "device", "auto"), NOTHING),
-    "one figure less": (setting(SMOKE, "figures", ["fig1_rlvr_overturns"]), MANIFEST),
+    "one question less": (
+        setting(
+            SMOKE,
+            "questions",
+            ["fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start", "predictions"],
+        ),
+        COLLECTED,
+    ),
 }
 
 
@@ -179,6 +220,14 @@ def planned(
     return jobs_in(done.stdout + done.stderr)
 
 
+OTHERS = {
+    "The manifest of all results": "manifest",
+    "An interactive page of all curves": "explore",
+    "The pages of the report": "report",
+    "The claims of all questions": "claims",
+}
+
+
 def jobs_in(output: str) -> set[str]:
     """The jobs that Snakemake announces, by short names."""
     jobs = set()
@@ -187,20 +236,10 @@ def jobs_in(output: str) -> set[str]:
             jobs.add(f"sft q{match[2]} {match[1]}")
         elif match := re.match(r"GRPO of seed (\d+), experiment (\S+)$", message):
             jobs.add(f"grpo {match[2]} {match[1]}")
-        elif match := re.match(r"Figure (\d+)", message):
-            jobs.add(f"figure {match[1]}")
-        elif message == "The manifest of the extensions' results":
-            jobs.add("manifest of the extensions")
-        elif message.startswith("The manifest"):
-            jobs.add("manifest")
-        elif message.startswith("Every curve"):
-            jobs.add("explore")
-        elif message.startswith("The pages of the report"):
-            jobs.add("report")
-        elif message.startswith("What the chapter claims"):
-            jobs.add("claims")
-        elif not message.startswith("All results are there"):
-            jobs.add(message)
+        elif match := re.match(r"The question (\w+): ", message):
+            jobs.add(f"question {match[1]}")
+        elif message != "Done":
+            jobs.add(OTHERS.get(message, message))
     return jobs
 
 
@@ -211,7 +250,7 @@ def test_exactly_what_depends_on_a_change_reruns(
     edit, expected = CASES[case]
     project = finished.copy(tmp_path / "project")
     edit(project.path)
-    assert planned(project) == (expected | MANIFEST if expected else NOTHING)
+    assert planned(project) == expected
 
 
 def test_another_number_of_cores_reruns_nothing(finished: Project) -> None:
@@ -226,7 +265,7 @@ def test_a_new_torch_reruns_all_training(finished: Project, tmp_path: Path) -> N
         "metadata.version = lambda name: '9.9' if name == 'torch' else real(name)\n"
     )
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    assert planned(finished, env={"PYTHONPATH": path}) == SFT | GRPO | FIGURES | CLAIMS | MANIFEST
+    assert planned(finished, env={"PYTHONPATH": path}) == SFT | GRPO | ANSWERS
 
 
 def test_the_plan_names_the_file_that_changed(finished: Project, tmp_path: Path) -> None:
@@ -252,19 +291,16 @@ def test_the_plan_is_what_happens(finished: Project, tmp_path: Path) -> None:
     setting(SMOKE, "experiments/long/iterations", 9)(project.path)
     done = project.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert jobs_in(done.stdout + done.stderr) == {
-        "grpo long 1",
-        "grpo long 2",
-        "figure 2",
-        "explore",
-        "claims",
-        *MANIFEST,
-    }
+    assert jobs_in(done.stdout + done.stderr) == {"grpo long 1", "grpo long 2"} | LONG
     after = project.results()
     changed = {path for path in after if after[path] != before[path]}
     assert changed == {
-        "grpo/long/seed1.csv",
-        "grpo/long/seed2.csv",
+        *(
+            f"grpo/long/{kind}seed{seed}.csv"
+            for seed in (1, 2)
+            for kind in ("", "prompts/", "answers/")
+        ),
+        *(f"grpo/long/seed{seed}.pt" for seed in (1, 2)),
         "figures/fig2_unhackable_reward.pdf",
         "explore.html",
     }

@@ -20,7 +20,7 @@ from workflow.lib.training.device import cuda_device_count
 SMOKE = ("--configfile", "smoke.yaml")
 GPU_FOR_SFT = (
     *("--set-resources", "train_sft:gpu=1", "train_sft:mem_mb=1200"),
-    *("grpo:gpu=0", "grpo_keeping_policy:gpu=0"),
+    "grpo:gpu=0",
 )
 
 

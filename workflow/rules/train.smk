@@ -3,20 +3,20 @@
 
 rule train_sft:
     output:
-        checkpoint="results/sft/q{q}/seed{seed}.pt",
+        checkpoint=layout.SFT["checkpoint"],
         metrics=in_report(
-            "results/sft/q{q}/seed{seed}.csv",
+            layout.SFT["metrics"],
             "Metrics",
             "SFT, q = {q}",
             caption="../report/sft.rst",
             labels={"seed": "{seed}"},
         ),
-        prompts="results/sft/q{q}/prompts/seed{seed}.csv",
-        record="results/records/sft/q{q}/seed{seed}.json",
+        prompts=layout.SFT["prompts"],
+        record=layout.SFT.record,
     log:
-        "results/logs/sft/q{q}/seed{seed}.log",
+        layout.SFT.log,
     benchmark:
-        "results/benchmarks/sft/q{q}/seed{seed}.tsv"
+        layout.SFT.benchmark
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -25,13 +25,14 @@ rule train_sft:
         mem_mb=600,
         runtime=30,
     params:
-        seed=lambda wildcards: int(wildcards.seed),
-        run="sft/q{q}",
-        q=lambda wildcards: float(wildcards.q),
-        settings=asdict(study.sft),
-        eval_prompts=study.eval_prompts,
-        code=code_of("train_sft"),
-        software=software("torch", "numpy"),
+        job=lambda wildcards: job(
+            "scripts.train_sft",
+            seed=int(wildcards.seed),
+            run=f"sft/q{wildcards.q}",
+            teacher_correctness=float(wildcards.q),
+            sft=asdict(study.sft),
+            eval_prompts=study.eval_prompts,
+        ),
     message:
         "SFT of seed {wildcards.seed} on a teacher that is right with probability {wildcards.q}"
     script:
@@ -40,19 +41,19 @@ rule train_sft:
 
 rule train_reward:
     output:
-        checkpoint="results/reward/q{q}/seed{seed}.pt",
+        checkpoint=layout.REWARD["checkpoint"],
         metrics=in_report(
-            "results/reward/q{q}/seed{seed}.csv",
+            layout.REWARD["metrics"],
             "Metrics",
             "Reward model, q = {q}",
             caption="../report/reward.rst",
             labels={"seed": "{seed}"},
         ),
-        record="results/records/reward/q{q}/seed{seed}.json",
+        record=layout.REWARD.record,
     log:
-        "results/logs/reward/q{q}/seed{seed}.log",
+        layout.REWARD.log,
     benchmark:
-        "results/benchmarks/reward/q{q}/seed{seed}.tsv"
+        layout.REWARD.benchmark
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -61,13 +62,14 @@ rule train_reward:
         mem_mb=600,
         runtime=30,
     params:
-        seed=lambda wildcards: int(wildcards.seed),
-        run="reward/q{q}",
-        q=lambda wildcards: float(wildcards.q),
-        settings=asdict(study.extensions.reward_model),
-        eval_prompts=study.eval_prompts,
-        code=lambda wildcards: code_of("train_reward"),
-        software=software("torch", "numpy"),
+        job=lambda wildcards: job(
+            "scripts.train_reward",
+            seed=int(wildcards.seed),
+            run=f"reward/q{wildcards.q}",
+            teacher_correctness=float(wildcards.q),
+            reward_model=asdict(study.reward_model),
+            eval_prompts=study.eval_prompts,
+        ),
     message:
         "Reward model of seed {wildcards.seed} on a teacher that is right with probability {wildcards.q}"
     script:
@@ -76,25 +78,23 @@ rule train_reward:
 
 rule grpo:
     input:
-        checkpoint=lambda wildcards: checkpoint_of(wildcards.experiment, wildcards.seed),
-        reward_model=lambda wildcards: reward_model_of(
-            wildcards.experiment, wildcards.seed
-        ),
+        unpack(grpo_inputs),
     output:
         metrics=in_report(
-            "results/grpo/{experiment}/seed{seed}.csv",
+            layout.GRPO["metrics"],
             "Metrics",
             "GRPO, {experiment}",
             caption="../report/grpo.rst",
             labels={"seed": "{seed}"},
         ),
-        record="results/records/grpo/{experiment}/seed{seed}.json",
+        policy=layout.GRPO["policy"],
+        prompts=layout.GRPO["prompts"],
+        answers=layout.GRPO["answers"],
+        record=layout.GRPO.record,
     log:
-        "results/logs/grpo/{experiment}/seed{seed}.log",
+        layout.GRPO.log,
     benchmark:
-        "results/benchmarks/grpo/{experiment}/seed{seed}.tsv"
-    wildcard_constraints:
-        experiment=experiments_that(keep_policy=False),
+        layout.GRPO.benchmark
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -103,28 +103,13 @@ rule grpo:
         mem_mb=600,
         runtime=60,
     params:
-        seed=lambda wildcards: int(wildcards.seed),
-        run="grpo/{experiment}",
-        settings=lambda wildcards: asdict(study.experiment(wildcards.experiment).grpo),
-        code=code_of("grpo"),
-        software=software("torch", "numpy"),
+        job=lambda wildcards: job(
+            "scripts.grpo",
+            seed=int(wildcards.seed),
+            run=f"grpo/{wildcards.experiment}",
+            grpo=asdict(study.experiments[wildcards.experiment].grpo),
+        ),
     message:
         "GRPO of seed {wildcards.seed}, experiment {wildcards.experiment}"
     script:
         "../scripts/grpo.py"
-
-
-use rule grpo as grpo_keeping_policy with:
-    output:
-        metrics=in_report(
-            "results/grpo/{experiment}/seed{seed}.csv",
-            "Metrics",
-            "GRPO, {experiment}",
-            caption="../report/grpo.rst",
-            labels={"seed": "{seed}"},
-        ),
-        policy="results/grpo/{experiment}/seed{seed}.pt",
-        answers="results/grpo/{experiment}/answers/seed{seed}.csv",
-        record="results/records/grpo/{experiment}/seed{seed}.json",
-    wildcard_constraints:
-        experiment=experiments_that(keep_policy=True),

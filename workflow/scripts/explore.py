@@ -1,31 +1,27 @@
 """Put every curve of the study on one page to explore.
 
-Input: the GRPO metrics of every experiment, a file a seed. Output: the page.
+Input: what the runs of every experiment left behind. Output: the page.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workflow.lib.jobs.files import whole_file
-from workflow.lib.jobs.job import ROOT, job
+from workflow.lib.jobs.job import Script, job
 from workflow.lib.report.explore_page import explore_page
-from workflow.lib.study.tables import GRPO_COLUMNS, read_seeds
+from workflow.lib.report.texts import text_of
+from workflow.lib.study.runs import read_runs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 
-def main() -> None:
-    template = (ROOT / "workflow/report/explore.html").read_text(encoding="utf-8")
-    experiments = {
-        name.removeprefix("grpo_"): read_seeds(files, snakemake.params.seeds, GRPO_COLUMNS)
-        for name, files in snakemake.input.items()
-    }
-    with whole_file(snakemake.output.page) as beside:
-        beside.write_text(explore_page(template, experiments), encoding="utf-8")
+def main(script: Script, job: dict[str, Any]) -> None:
+    runs = read_runs(script.input, job["experiments"], job["seeds"])
+    curves = {name: run.metrics for name, run in runs.items()}
+    with whole_file(script.output.page) as partial:
+        partial.write_text(explore_page(text_of("explore.html"), curves), encoding="utf-8")
 
 
-with job(
-    snakemake,
-    {"seeds": snakemake.params.seeds, "template": snakemake.params.template},
-):
-    main()
+if __name__ == "__main__":
+    with job(snakemake) as settings:
+        main(snakemake, settings)

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow.lib.jobs.files import whole_file
-from workflow.lib.jobs.job import ROOT, job
+from workflow.lib.jobs.files import ROOT, whole_file
+from workflow.lib.jobs.job import Script, job
 from workflow.lib.jobs.records import read_record, sha256
 
 if TYPE_CHECKING:
@@ -32,20 +32,21 @@ def distinct(values: list[Any]) -> list[Any]:
     return [value for index, value in enumerate(values) if value not in values[:index]]
 
 
-def main() -> None:
-    records = [read_record(file) for file in snakemake.input.records]
+def main(script: Script, job: dict[str, Any]) -> None:
+    records = [read_record(file) for file in script.input.records]
     manifest = {
-        "study": snakemake.params.settings,
+        "study": job,
         "commit": git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(git("status", "--porcelain")),
         "machines": distinct([record["machine"] for record in records]),
         "software": distinct([record["software"] for record in records]),
         "code": sorted({entry for record in records for entry in record["code"]}),
-        "sha256": {file: sha256(Path(file)) for file in sorted(snakemake.input.results)},
+        "sha256": {file: sha256(Path(file)) for file in sorted(script.input.results)},
     }
-    with whole_file(snakemake.output.manifest) as beside:
-        beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    with whole_file(script.output.manifest) as partial:
+        partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-with job(snakemake, snakemake.params.settings):
-    main()
+if __name__ == "__main__":
+    with job(snakemake) as settings:
+        main(snakemake, settings)

@@ -1,24 +1,20 @@
-"""Write the report's pages and captions with the run's own numbers.
+"""Write the report's pages with the run's own numbers.
 
-Input: the claims, the manifest, the records of all jobs, and the metrics that the figures draw.
-Output: the claims and the provenance as pages of their own; the front page and the figures'
-captions as `snakemake --report` reads them. The words are in workflow/report.
+Input: the claims, the manifest, the records of all jobs, and what the models of each experiment
+and seed answer. Output: the claims, the answers and the provenance as pages of their own, and the
+front page as `snakemake --report` reads it. The words are in workflow/report.
 """
 
-import csv
-from collections.abc import Sequence
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from workflow.lib.jobs.job import job, machine
+from workflow.lib.jobs.files import whole_file
+from workflow.lib.jobs.job import Script, job, machine
 from workflow.lib.jobs.records import read_record
 from workflow.lib.report.answers_page import answers_body
-from workflow.lib.report.files import fill, read_json, source_text
 from workflow.lib.report.pages import (
     Making,
-    caption_numbers,
     claims_table,
     definitions,
     group_records,
@@ -28,55 +24,55 @@ from workflow.lib.report.pages import (
     settings_table,
     verdict_counts,
 )
-from workflow.lib.study.tables import ANSWER_COLUMNS, GRPO_COLUMNS, SFT_COLUMNS, read_seeds
+from workflow.lib.report.texts import filled, source_text
+from workflow.lib.study import layout
+from workflow.lib.study.runs import ANSWER_COLUMNS, read_claims, read_tables
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 
-def metrics(kind: str, columns: Sequence[str]) -> dict[str, dict[int, pd.DataFrame]]:
-    """The metrics of each experiment's GRPO or SFT, by seed."""
-    return {
-        name.removeprefix(f"{kind}_"): read_seeds(files, snakemake.params.seeds, columns)
-        for name, files in snakemake.input.items()
-        if name.startswith(f"{kind}_")
-    }
+def fill(path: str, template: str, **values: str) -> None:
+    """Write a text of workflow/report with its gaps filled."""
+    with whole_file(path) as partial:
+        partial.write_text(filled(template, **values), encoding="utf-8")
 
 
-def main() -> None:
-    with Path(snakemake.input.claims).open(encoding="utf-8", newline="") as file:
-        claims = list(csv.DictReader(file))
-    manifest = read_json(snakemake.input.manifest)
-    results = [*manifest["sha256"], snakemake.input.manifest]
-    records = {path: read_record(path) for path in snakemake.input.records}
+def main(script: Script, job: dict[str, Any]) -> None:
+    claims = read_claims(script.input.claims)
+    manifest = json.loads(Path(script.input.manifest).read_text(encoding="utf-8"))
     makings = [
-        *group_records(records, results),
+        *group_records([read_record(path) for path in script.input.records]),
         Making(
-            files=list(snakemake.output[:-1]),
-            code=snakemake.params.code,
-            software=snakemake.params.software,
+            files=[path for path in script.output if path != script.output.record],
+            code=script.params.job["code"],
+            software=script.params.job["software"],
             machine=machine(),
-            settings=list(snakemake.params.templates),
+            settings=job,
         ),
     ]
     entries = sorted({entry for making in makings for entry in making.code})
-    sources = {entry: source_text(entry) for entry in entries}
+    sources = {entry: source_text(layout.SOURCES, entry) for entry in entries}
+    seeds = ", ".join(map(str, job["seeds"]))
 
     columns = {
         "verdict": "Verdict",
         "statement": "Claim",
         "observed": "What this run saw",
-        "expected": "The chapter's numbers, and the rule",
+        "chapter": "What the chapter printed",
+        "rule": "The rule",
     }
     fill(
-        snakemake.output.claims,
+        script.output.claims,
         "page.html",
         title="Claims",
-        lead=f"What the chapter claims, and whether this run agrees: {verdict_counts(claims)}.",
+        lead="What the chapter claims, what theory predicts and what was expected of the other "
+        f"questions, and whether this run agrees: {verdict_counts(claims)}. A claim that fails is "
+        "a result, too.",
         body=claims_table(claims, columns),
     )
     fill(
-        snakemake.output.provenance,
+        script.output.provenance,
         "page.html",
         title="Provenance",
         lead="What made each result: its script, the modules that the script imports, the "
@@ -85,24 +81,22 @@ def main() -> None:
         "those that the results were made with.",
         body=provenance(makings, manifest["sha256"], sources),
     )
-    answers = metrics("answers", ANSWER_COLUMNS)
+    answers = read_tables(script.input.answers, job["correctness"], job["seeds"], ANSWER_COLUMNS)
     fill(
-        snakemake.output.answers,
+        script.output.answers,
         "page.html",
-        title="What they answer",
-        lead="A dozen prompts, three of each kind: those that carry nowhere, in the units, in the "
+        title="Answers before and after GRPO",
+        lead="A dozen prompts, three of each kind: without a carry, with one in the units, in the "
         "tens and in both. Bars show how probable each answer is, means over the seeds; greedy "
-        f"answers are those of the seeds {', '.join(map(str, snakemake.params.seeds))}, wrong ones "
-        "in red.",
-        body=answers_body(answers, snakemake.params.correctness),
+        f"answers are those of the seeds {seeds}, wrong ones in red.",
+        body=answers_body(answers, job["correctness"]),
     )
-    study = manifest["study"]
-    seeds = ", ".join(map(str, study["seeds"]))
     commit = manifest["commit"] or "not in a git repository"
     if manifest["uncommitted_changes"]:
         commit += ", with changes that were not committed"
+    study = manifest["study"]
     fill(
-        snakemake.output.front,
+        script.output.front,
         "workflow.rst",
         seeds=seeds,
         verdicts=verdict_counts(claims),
@@ -121,10 +115,8 @@ def main() -> None:
         machines=raw_rst(definitions(merge(manifest["machines"]))),
         commit=raw_rst(definitions({"commit when the manifest was made": commit})),
     )
-    grpo, sft = metrics("grpo", GRPO_COLUMNS), metrics("sft", SFT_COLUMNS)
-    for figure, caption in zip(study["figures"], snakemake.output.captions, strict=True):
-        fill(caption, f"{figure}.rst", seeds=seeds, **caption_numbers(figure, grpo, sft))
 
 
-with job(snakemake, snakemake.params.templates):
-    main()
+if __name__ == "__main__":
+    with job(snakemake) as settings:
+        main(snakemake, settings)

@@ -3,12 +3,13 @@
 Output: its state dict, and one row of metrics.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workflow.lib.jobs.files import save_checkpoint, write_csv
-from workflow.lib.jobs.job import job
+from workflow.lib.jobs.job import Script, job
 from workflow.lib.jobs.progress import Progress
-from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.model.checkpoints import save_checkpoint
+from workflow.lib.study.settings import RewardModelSettings
+from workflow.lib.study.tables import write_csv
 from workflow.lib.training.device import prepare_torch
 from workflow.lib.training.reward_training import evaluate_reward, train_reward
 
@@ -16,28 +17,20 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 
-def main() -> None:
-    device = prepare_torch(snakemake.config["device"], snakemake.resources.gpu)
-    seed, run, q = snakemake.params.seed, snakemake.params.run, snakemake.params.q
-    settings = SftSettings(**snakemake.params.settings)
+def main(script: Script, job: dict[str, Any]) -> None:
+    device = prepare_torch(script.config["device"], script.resources.gpu)
+    seed, run, q = job["seed"], job["run"], job["teacher_correctness"]
+    settings = RewardModelSettings(**job["reward_model"])
     progress = Progress(settings.steps, "step")
 
     print(f"{run}, seed {seed}, on {device}: {settings}")
     model = train_reward(seed, run, q, settings, device, progress.on_step)
-    metrics = evaluate_reward(seed, run, model, q, snakemake.params.eval_prompts, device)
+    metrics = evaluate_reward(seed, run, model, q, job["eval_prompts"], device)
     print(metrics)
-    write_csv(snakemake.output.metrics, [metrics])
-    save_checkpoint(snakemake.output.checkpoint, model.state_dict())
+    write_csv(script.output.metrics, [metrics])
+    save_checkpoint(script.output.checkpoint, model.state_dict())
 
 
-with job(
-    snakemake,
-    {
-        "seed": snakemake.params.seed,
-        "run": snakemake.params.run,
-        "teacher_correctness": snakemake.params.q,
-        "reward_model": snakemake.params.settings,
-        "eval_prompts": snakemake.params.eval_prompts,
-    },
-):
-    main()
+if __name__ == "__main__":
+    with job(snakemake) as settings:
+        main(snakemake, settings)

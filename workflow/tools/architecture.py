@@ -11,6 +11,7 @@ import grimp
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = "workflow.lib."
+PACKAGES = ["task", "jobs", "model", "study", "training", "drawing", "report"]
 
 PAGE = """\
 # How it is built
@@ -19,8 +20,9 @@ Made from the pipeline by `make architecture`; a test keeps the two in step.
 
 ## The steps
 
-Each box is a rule of `workflow/rules`, with a script of `workflow/scripts` behind it. An arrow
-leads from what makes a file to what reads it.
+Each box is a rule of `workflow/rules`. Behind the rules `plot_fig…` and `check_…` are the files of
+`workflow/questions`, behind the others the scripts of `workflow/scripts`. An arrow leads from what
+makes a file to what reads it.
 
 ```mermaid
 {rules}
@@ -28,8 +30,16 @@ leads from what makes a file to what reads it.
 
 ## The modules
 
-The library, `workflow/lib`: each module imports only those above it. `make docs` makes pages of
-all their functions.
+The library, `workflow/lib`, has a package for each subject. Imports go down only, and packages on
+one line do not know each other; `make lint` checks this (the contracts are in `pyproject.toml`):
+
+    scripts | tools
+    questions | lib.report
+    lib.drawing | lib.training
+    lib.study | lib.model
+    lib.task | lib.jobs
+
+`make docs` makes pages of all functions.
 
 | module | what it is | imports |
 | --- | --- | --- |
@@ -42,7 +52,7 @@ def rule_graph() -> str:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", "--forceall"),
-            *("--rulegraph", "mermaid-js", "--", "extensions"),
+            *("--rulegraph", "mermaid-js", "--config", "questions=all"),
         ],
         cwd=ROOT,
         capture_output=True,
@@ -68,7 +78,7 @@ def rule_graph() -> str:
 
 
 def module_rows() -> str:
-    """One table row for each module of the library, those first that import the fewest others."""
+    """One table row for each module of the library; in a package, the most basic ones first."""
     graph = grimp.build_graph("workflow", cache_dir=None)
     names = sorted(
         name for name in graph.modules if name.startswith(LIBRARY) and not graph.find_children(name)
@@ -84,8 +94,15 @@ def module_rows() -> str:
     return "\n".join(
         f"| `{name.removeprefix(LIBRARY)}` | {first_sentence(name)} "
         f"| {', '.join(f'`{other.removeprefix(LIBRARY)}`' for other in imports[name])} |"
-        for name in sorted(names, key=lambda name: (depth(name), name))
+        for name in sorted(
+            names, key=lambda name: (PACKAGES.index(package(name)), depth(name), name)
+        )
     )
+
+
+def package(name: str) -> str:
+    """The package of a module of the library."""
+    return name.removeprefix(LIBRARY).partition(".")[0]
 
 
 def first_sentence(name: str) -> str:

@@ -1,45 +1,69 @@
-"""Decide the claims for parts of a study: `python -m workflow.tools.claims_by_seed results`.
+"""Decide the claims for parts of a study: `python -m workflow.tools.claims_by_seed more-seeds`.
 
-For a study of many seeds with the chapter's settings: prints how many of the seeds, each taken as a
-study of its own, and how many of all studies of three of them do not reproduce a claim. So one sees
-whether a rule cries wolf.
+For a folder with the results of a study of many seeds and the chapter's settings: prints how many
+of the seeds, each taken as a study of its own, and how many of all studies of three of them fail a
+claim. So one sees how likely a rule is to fail by chance.
 """
 
 import itertools
+import os
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
+from workflow.lib.study import layout
+from workflow.lib.study.configuration import read_study
+from workflow.lib.study.question import NOT_AS_EXPECTED, NOT_REPRODUCED, decided
+from workflow.lib.study.runs import Runs, read_runs
+from workflow.questions import (
+    fig1_rlvr_overturns,
+    fig2_unhackable_reward,
+    fig3_cold_start,
+    predictions,
+)
 
-from workflow.lib.study.claims import NOT_APPLICABLE, NOT_REPRODUCED, check
-from workflow.lib.study.configuration import CHAPTER_EXPERIMENTS, format_q
-from workflow.lib.study.tables import GRPO_COLUMNS, PROMPT_COLUMNS, SFT_COLUMNS, read_metrics
+QUESTIONS = {
+    module.__name__.rpartition(".")[2]: module.QUESTION
+    for module in (fig1_rlvr_overturns, fig2_unhackable_reward, fig3_cold_start, predictions)
+}
 
 
-def read_seed(results: Path, seed: int) -> dict[str, pd.DataFrame]:
-    """The results of one seed's runs, under the names that the claims use."""
-    found = {}
-    for name, experiment in CHAPTER_EXPERIMENTS.items():
-        sft = results / f"sft/q{format_q(experiment.teacher_correctness)}"
-        found[f"sft_{name}"] = read_metrics(sft / f"seed{seed}.csv", SFT_COLUMNS)
-        found[f"prompts_{name}"] = read_metrics(sft / f"prompts/seed{seed}.csv", PROMPT_COLUMNS)
-        found[f"grpo_{name}"] = read_metrics(results / f"grpo/{name}/seed{seed}.csv", GRPO_COLUMNS)
-    return found
+def read(seeds: list[int]) -> dict[str, Runs]:
+    """The runs of the chapter's experiments, below the working directory."""
+    study = read_study({"seeds": seeds}, QUESTIONS)
+    names = list(study.experiments)
+    settings = {name: asdict(study.experiments[name]) for name in names}
+    return read_runs(layout.files_of_runs(study, names), settings, seeds)
 
 
-def main(results: Path) -> None:
-    names = sorted((results / "grpo/weak").glob("seed*.csv"))
-    found = {seed: read_seed(results, seed) for seed in (int(path.stem[4:]) for path in names)}
+def only(runs: Runs, seeds: Collection[int]) -> Runs:
+    """The runs of some of the seeds."""
+    by_seed: dict[str, Any] = {
+        field.name: {seed: value for seed, value in of_seeds.items() if seed in seeds}
+        for field in fields(runs)
+        if isinstance(of_seeds := getattr(runs, field.name), Mapping)
+    }
+    return replace(runs, **by_seed)
+
+
+def main(folder: Path) -> None:
+    os.chdir(folder)
+    names = Path(layout.GRPO.of(experiment="weak", seed=0)["metrics"]).parent.glob("seed*.csv")
+    seeds = sorted(int(path.stem.removeprefix("seed")) for path in names)
+    runs = read(seeds)
     for size in (1, 3):
-        studies = list(itertools.combinations(found, size))
+        studies = list(itertools.combinations(seeds, size))
         failed: Counter[str] = Counter()
         observed: dict[str, list[str]] = defaultdict(list)
-        for seeds in studies:
-            for row in check({seed: found[seed] for seed in seeds}, {"time": "not looked at"}):
-                if row["verdict"] != NOT_APPLICABLE:
-                    observed[row["claim"]].append(f"{seeds[0]}: {row['observed']}")
-                    failed[row["claim"]] += row["verdict"] == NOT_REPRODUCED
+        for chosen in studies:
+            part = {name: only(run, chosen) for name, run in runs.items()}
+            for name, question in QUESTIONS.items():
+                for row in decided(name, question, part, ""):
+                    observed[row["claim"]].append(f"{chosen[0]}: {row['observed']}")
+                    failed[row["claim"]] += row["verdict"] in (NOT_REPRODUCED, NOT_AS_EXPECTED)
         for name, lines in observed.items():
             print(f"{name}: {failed[name]} of {len(studies)} studies of {size} seeds fail")
             if size == 1:

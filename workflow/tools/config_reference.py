@@ -1,22 +1,22 @@
-"""Print config/README.md, made from the schema: `python -m workflow.tools.config_reference`."""
+"""Print config/README.md, made from the settings: `python -m workflow.tools.config_reference`."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import is_dataclass
 from typing import Any
 
-import yaml
+from workflow.lib.study.configuration import make_schema
+from workflow.lib.study.settings import Config
 
-SCHEMA = Path(__file__).parents[1] / "schemas/config.schema.yaml"
+SCHEMA = make_schema(described=True)
 
 HEAD = """\
 # The configuration
 
-Made from [the schema](../workflow/schemas/config.schema.yaml) by `make config-reference`; a test
+Made from [the settings](../workflow/lib/study/settings.py) by `make config-reference`; a test
 keeps the two in step.
 
-`config/config.yaml` is the chapter's study, and `config/extensions.yaml` is what `snakemake
-extensions` runs beyond it. For a study of your own write a file with the keys that differ and lay
-it over those:
+Every key has a default, so a file names only what differs: `config/config.yaml` is the chapter's
+study. For a study of your own write a file and lay it over that one:
 
     snakemake --cores 4 --resources gpu=1 --configfile my_study.yaml
 
@@ -31,6 +31,9 @@ experiments:
     num_prompts: 128
 ```
 
+The settings of an experiment are the defaults below, changed by `grpo`, then by the question that
+has the experiment, then by `experiments`.
+
 | key | type | default | bounds | effect |
 | --- | --- | --- | --- | --- |
 """
@@ -41,35 +44,35 @@ TYPES = {
     "array": "list",
     "object": "mapping",
     "string": "text",
-    "boolean": "true or false",
 }
 
 
-def rows(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+def rows(schema: dict[str, Any], defaults: object = None, path: str = "") -> Iterator[str]:
     """One table row for each key, depth first."""
     for key, inner in schema["properties"].items():
-        name = f"{path}{key}"
-        kind = inner.get("type", "one of " + ", ".join(map(str, inner.get("enum", []))))
-        default = inner.get("default", "")
-        if isinstance(default, bool):
-            default = str(default).lower()
+        default = getattr(defaults, key, "")
+        shown = "" if is_dataclass(default) or default == "" else f"`{default}`"
         text = " ".join(inner["description"].split())
-        yield (
-            f"| `{name}` | {TYPES.get(kind, kind)} | {f'`{default}`' if default != '' else ''} "
-            f"| {bounds(inner)} | {text} |"
-        )
+        yield f"| `{path}{key}` | {kind(inner)} | {shown} | {bounds(inner)} | {text} |"
         if "properties" in inner:
-            yield from rows(inner, f"{name}.")
-        if name == "experiments":
-            settings = inner["additionalProperties"]["properties"]
-            own = {
-                key: settings[key]
-                for key in settings
-                if key not in schema["properties"]["grpo"]["properties"]
-            }
-            yield from rows({"properties": own}, "experiments.NAME.")
-        if name == "curves":
-            yield from rows(inner["additionalProperties"], "curves.NAME.")
+            yield from rows(inner, default, f"{path}{key}.")
+        if key in ("experiments", "curves") and not path:
+            yield from rows(own_keys(inner["additionalProperties"]), path=f"{key}.NAME.")
+
+
+def own_keys(schema: dict[str, Any]) -> dict[str, Any]:
+    """The keys of an experiment or a figure that are not those of `grpo`."""
+    grpo = SCHEMA["properties"]["grpo"]["properties"]
+    keys = {key: inner for key, inner in schema["properties"].items() if key not in grpo}
+    return {"properties": keys}
+
+
+def kind(schema: dict[str, Any]) -> str:
+    """The type of a value, as a reader writes it."""
+    if "enum" in schema:
+        return "one of " + ", ".join(schema["enum"])
+    types = schema["type"]
+    return " or ".join(TYPES[name] for name in ([types] if isinstance(types, str) else types))
 
 
 def bounds(schema: dict[str, Any]) -> str:
@@ -85,5 +88,4 @@ def bounds(schema: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
-    print(HEAD + "\n".join(rows(schema)))
+    print(HEAD + "\n".join(rows(SCHEMA, Config())))

@@ -1,4 +1,4 @@
-"""Code compared by what it means; settings, by what they say."""
+"""Code compared by what it computes; settings, by what they say."""
 
 import ast
 import functools
@@ -9,42 +9,48 @@ from pathlib import Path
 
 @functools.cache
 def fingerprint(path: Path) -> str:
-    """Twelve hex digits that change with what a Python file means, not with how it is written.
+    """Twelve hex digits that change with what a Python file computes.
 
-    Comments, docstrings and formatting do not count.
+    Comments, docstrings and formatting do not count, nor do the words of an error or of a line in
+    a log: what is raised ends the job, and what is printed goes to its log, not to its results.
     """
     return fingerprint_of(path.read_text(encoding="utf-8"))
 
 
 def fingerprint_of(source: str) -> str:
     """The same of a Python source text."""
-    return hashlib.sha256(repr(_meaning(ast.parse(source))).encode()).hexdigest()[:12]
+    return hashlib.sha256(repr(_as_lists(ast.parse(source))).encode()).hexdigest()[:12]
 
 
-def _meaning(value: object) -> object:
-    """A syntax tree as nested lists, without what is empty, where it stands and docstrings.
+def _as_lists(value: object) -> object:
+    """A syntax tree as nested lists, without line numbers and what decides no result.
 
     `ast.dump` says the same, but not in the same words in every version of Python.
     """
+    if isinstance(value, ast.Raise) and isinstance(value.exc, ast.Call):
+        return ["Raise", _as_lists(value.exc.func)]
     if isinstance(value, ast.AST):
         kept: list[object] = [type(value).__name__]
         for name in value._fields:
             field = getattr(value, name, None)
             if field is not None and field != []:
-                kept.append((name, _meaning(field)))
+                kept.append((name, _as_lists(field)))
         return kept
     if isinstance(value, list):
-        return [_meaning(item) for item in value if not _is_idle(item)]
+        return [_as_lists(item) for item in value if not _decides_nothing(item)]
     return value
 
 
-def _is_idle(statement: object) -> bool:
-    """Docstrings, also of attributes, and `pass`: statements that do nothing."""
-    return type(statement) is ast.Pass or (
-        type(statement) is ast.Expr
-        and type(statement.value) is ast.Constant
-        and type(statement.value.value) is str
-    )
+def _decides_nothing(statement: object) -> bool:
+    """Docstrings, also of attributes; `pass`; and printing to standard output."""
+    if not isinstance(statement, ast.Expr):
+        return isinstance(statement, ast.Pass)
+    match statement.value:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Call(func=ast.Name(id="print"), keywords=keywords):
+            return all(keyword.arg != "file" for keyword in keywords)
+    return False
 
 
 def digest(value: object) -> str:

@@ -5,70 +5,77 @@ import fcntl
 import os
 import platform
 import sys
+import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from workflow.lib.jobs.files import DamagedFileError, UnwritableFileError
+from workflow.lib.jobs.files import ROOT, DamagedFileError, UnwritableFileError
 from workflow.lib.jobs.fingerprint import fingerprint
 from workflow.lib.jobs.records import check_unchanged, write_record
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 class ChangedCodeError(RuntimeError):
     """The code was edited between the planning of a job and its start."""
 
 
-TOLD = (ChangedCodeError, DamagedFileError, UnwritableFileError)
-"""Failures whose text says all that a reader needs."""
+EXPLAINED = (ChangedCodeError, DamagedFileError, UnwritableFileError)
+"""Failures whose text says all that a reader needs: they are shown without a traceback."""
 FAILED = "Failed: "
 """How the log's line on such a failure begins."""
 
 
 class Script(Protocol):
-    """What the pipeline tells a script."""
+    """What Snakemake hands to a script."""
 
     log: Sequence[str]
     """The log file; the reason of a failure ends in it, too."""
-    input: Iterable[str]
-    """The files that it reads. One that is not as its job wrote it is refused."""
+    input: Any
+    """The files that it reads; `input.records` are the records of the jobs that made them. A file
+    that is not as its job wrote it is refused."""
     output: Any
     """The files that it writes; `output.record` is the JSON file to write when the work is done."""
     params: Any
-    """`code`: `file@fingerprint` of all code that the job was planned with. A job whose code has
-    changed since does not start: its results would be taken for those of that code.
-    `software`: versions of the packages that decide its results."""
+    """`job`, a mapping: `code`, `file@fingerprint` of the code that the job was planned with (it
+    does not start if that has changed since: its results would be taken for those of that code);
+    `software`, the versions of the packages that decide its results; all else is settings."""
+    resources: Any
+    config: Any
+    """`device` only: where a job computes is no setting, since it is to decide no result."""
 
 
 @contextlib.contextmanager
-def job(script: Script, settings: object) -> Iterator[None]:
+def job(script: Script) -> Iterator[dict[str, Any]]:
     """Run a script's work with its output in its log, and record what made its results.
 
-    Args:
-        settings: what the script was told, besides its inputs.
+    Yields:
+        The job's settings: `params.job` without code and software.
     """
     log, record = script.log[0], script.output.record
+    settings = dict(script.params.job)
+    code, software = settings.pop("code"), settings.pop("software")
+    start = time.monotonic()
     try:
         with (
-            alone(Path(log)),
+            one_at_a_time(Path(log)),
             Path(log).open("w", buffering=1, encoding="utf-8") as file,
             contextlib.redirect_stdout(file),
             contextlib.redirect_stderr(file),
         ):
             try:
-                check_code(script.params.code)
-                check_unchanged(script.input)
-                yield
+                check_code(code)
+                check_unchanged(script.input, script.input.get("records", []))
+                yield settings
                 made_by = {
-                    "code": list(script.params.code),
-                    "software": dict(script.params.software),
+                    "code": list(code),
+                    "software": dict(software),
                     "settings": settings,
                     "machine": machine(),
+                    "seconds": round(time.monotonic() - start, 3),
                 }
                 write_record(record, made_by, [path for path in script.output if path != record])
-            except TOLD as error:
+            except EXPLAINED as error:
                 print(f"{FAILED}{error}", file=sys.stderr)
                 sys.exit(1)
             except BaseException:
@@ -79,8 +86,8 @@ def job(script: Script, settings: object) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alone(log: Path) -> Iterator[None]:
-    """Wait for whoever else does the same job.
+def one_at_a_time(log: Path) -> Iterator[None]:
+    """Wait for another process that does the same job.
 
     A job outlives a Snakemake that was killed, and would put its results, of whatever settings it
     was started with, in the place of those of the job that a new Snakemake starts.

@@ -1,7 +1,17 @@
 """How far a loop has come."""
 
 import time
-from typing import SupportsFloat
+from collections.abc import Mapping
+from typing import Any
+
+SHOWN = {
+    "loss": "loss",
+    "accuracy": "accuracy",
+    "accuracy_carry": "carry",
+    "reward": "reward",
+    "kl": "kl",
+}
+"""The metrics that a line shows, where a loop has them, and what it calls them."""
 
 
 class Progress:
@@ -12,19 +22,22 @@ class Progress:
         self.unit = unit
         self.start = time.monotonic()
 
-    def report(self, done: int, **metrics: float) -> None:
+    def report(self, done: int, metrics: Mapping[str, Any]) -> None:
         """Print a line on the state after `done` of the total."""
         elapsed = time.monotonic() - self.start
         rate = done / max(elapsed, 1e-9)
         left = (self.total - done) / rate
-        # Adding 0 makes 0 of what rounds to -0.
-        numbers = "  ".join(f"{name} {round(value, 4) + 0:.4f}" for name, value in metrics.items())
+        # `z` makes 0.0000 of what rounds to -0.0000.
+        numbers = "  ".join(
+            f"{word} {float(metrics[name]):z.4f}" for name, word in SHOWN.items() if name in metrics
+        )
         print(
             f"{self.unit} {done}/{self.total}  {numbers}  "
             f"{rate:.1f} {self.unit}s/s  {left:.0f} s left"
         )
 
-    def on_step(self, step: int, loss: SupportsFloat) -> None:
+    def on_step(self, step: int, loss: Any) -> None:
         """Report every hundredth step, and the last, with its loss."""
         if step % 100 == 0 or step == self.total:
-            self.report(step, loss=float(loss))
+            # A tensor that still has a gradient cannot be made a number without a warning.
+            self.report(step, {"loss": loss.detach() if hasattr(loss, "detach") else loss})

@@ -1,7 +1,8 @@
 """What made each result, and whether the result is still as it was made.
 
-Each job leaves a record: its code, software, settings and machine, and the SHA-256 of each file
-that it wrote. Whoever reads a result can so tell whether it is what the job wrote.
+Each job leaves a record: its code, software, settings and machine, how long it took, and the
+SHA-256 of each file that it wrote. Whoever reads a result can so tell whether it is what the job
+wrote.
 """
 
 import hashlib
@@ -13,20 +14,11 @@ from typing import Any
 from workflow.lib.jobs.files import DamagedFileError, whole_file
 
 
-def record_of(result: str | Path) -> Path:
-    """Where the record lies of the job that makes a result: results/records, and the same names."""
-    folder, *parts = Path(result).parts
-    for beside in ("prompts", "answers"):  # made by the job that makes the checkpoint
-        if parts[0] in ("sft", "grpo") and beside in parts[2:]:
-            parts.remove(beside)
-    return Path(folder, "records", *parts).with_suffix(".json")
-
-
 def write_record(path: str | Path, made_by: Mapping[str, Any], results: Iterable[str]) -> None:
     """Record what made the results, and what they are."""
     record = {**made_by, "sha256": {file: sha256(Path(file)) for file in results}}
-    with whole_file(path) as beside:
-        beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def read_record(path: str | Path) -> dict[str, Any]:
@@ -39,29 +31,39 @@ def read_record(path: str | Path) -> dict[str, Any]:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise DamagedFileError(path, f"is no record of a job ({error})") from error
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or not isinstance(record.get("sha256"), dict):
         raise DamagedFileError(path, "is no record of a job")
     return record
 
 
-def check_unchanged(results: Iterable[str]) -> None:
-    """Raise DamagedFileError where a result is not as its job wrote it, as far as that is known."""
-    for file in results:
-        record = record_of(file)
-        if record.exists():
-            written = read_record(record).get("sha256", {})
-            if file in written and (fault := fault_of(Path(file), written[file])):
-                raise DamagedFileError(file, fault)
+def check_unchanged(files: Iterable[str], records: Iterable[str]) -> None:
+    """Raise DamagedFileError unless each result is as the job wrote it that left the record.
+
+    Args:
+        files: results, and perhaps the records themselves.
+        records: the records of the jobs that wrote the results.
+    """
+    records = set(records)
+    written: dict[str, str] = {}
+    for record in sorted(records):
+        written |= read_record(record)["sha256"]
+    for file in files:
+        if file in records:
+            continue
+        if file not in written:
+            raise DamagedFileError(file, "is in no record of the job that makes it")
+        if fault := fault_of(Path(file), written[file]):
+            raise DamagedFileError(file, fault)
 
 
 def damaged(records: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
-    """The records, and the results they tell of, that are not as their jobs wrote them, and why.
+    """The records, and the results they list, that are not as their jobs wrote them, and why.
 
     What is missing is not damaged: it will be made.
     """
     for path in records:
         try:
-            written = read_record(path).get("sha256", {})
+            written = read_record(path)["sha256"]
         except FileNotFoundError:
             continue
         except DamagedFileError:

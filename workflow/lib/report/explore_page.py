@@ -16,7 +16,9 @@ from plotly.colors import hex_to_rgb
 from plotly.offline import get_plotlyjs
 
 from workflow.lib.drawing.colours import PALETTE
-from workflow.lib.drawing.figures import Curves, mean_and_band, metric_label, values_of
+from workflow.lib.drawing.curves import mean_and_band, values_of
+from workflow.lib.drawing.look import metric_label
+from workflow.lib.study.runs import Frames
 
 DASHES = ("none", "7,3", "2,3", "8,3,2,3", "14,4", "14,4,2,4")
 """Pixels of line and gap: the next one is taken where the colours come round again."""
@@ -25,7 +27,7 @@ Style = tuple[str, str]
 """The colour and the dash of an experiment's lines."""
 
 
-def explore_page(template: str, experiments: Mapping[str, Curves]) -> str:
+def explore_page(template: str, experiments: Mapping[str, Frames]) -> str:
     """The page, made from its template.
 
     Args:
@@ -54,7 +56,7 @@ def explore_page(template: str, experiments: Mapping[str, Curves]) -> str:
     )
 
 
-def metrics_of(experiments: Mapping[str, Curves]) -> list[str]:
+def metrics_of(experiments: Mapping[str, Frames]) -> list[str]:
     """All columns but the iteration, in the order in which they come."""
     frames = (frame for curves in experiments.values() for frame in curves.values())
     columns = dict.fromkeys(column for frame in frames for column in frame)
@@ -68,7 +70,7 @@ def line_styles(experiments: Iterable[str]) -> dict[str, Style]:
 
 
 def figure_of(
-    metric: str, experiments: Mapping[str, Curves], styles: Mapping[str, Style]
+    metric: str, experiments: Mapping[str, Frames], styles: Mapping[str, Style]
 ) -> go.Figure:
     """One metric against the iteration, with all there is to see of each experiment that has it."""
     figure = go.Figure()
@@ -93,7 +95,7 @@ def figure_of(
     return figure
 
 
-def traces_of(name: str, curves: Curves, metric: str, style: Style) -> list[go.Scatter]:
+def traces_of(name: str, curves: Frames, metric: str, style: Style) -> list[go.Scatter]:
     """The band, the mean and the single seeds of one experiment.
 
     The page tells them apart by `meta`: the experiment, and what the trace shows of it. Values are

@@ -1,19 +1,16 @@
-"""The report's own pages and captions: what a run found and what made it, for any reader.
+"""The report's own pages: what a run found and what made it, for any reader.
 
-Numbers and texts go in, HTML and the words of captions come out; nothing here reads a file.
+Numbers and texts go in, HTML comes out; nothing here reads a file.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from workflow.lib.jobs.fingerprint import digest
-from workflow.lib.jobs.records import record_of
-from workflow.lib.study.claims import (
+from workflow.lib.study.question import (
     AS_EXPECTED,
     CONTRADICTED,
     NOT_APPLICABLE,
@@ -32,9 +29,6 @@ COLOURS = {
 }
 """The colour of each verdict, dark enough for white text on it."""
 
-Curves = Mapping[int, pd.DataFrame]
-"""The metrics of one experiment: a frame per seed, a row per recorded iteration."""
-
 
 @dataclass(frozen=True)
 class Making:
@@ -49,101 +43,18 @@ class Making:
 
     @property
     def script(self) -> str:
-        """The script's file."""
-        files = [entry.partition("@")[0] for entry in self.code]
-        return next(file for file in files if file.startswith("workflow/scripts/"))
+        """The `file@fingerprint` of the script itself."""
+        return next(entry for entry in self.code if not entry.startswith("workflow/lib/"))
 
 
-def group_records(records: Mapping[str, Mapping[str, Any]], results: Iterable[str]) -> list[Making]:
-    """The results, grouped by what made them.
-
-    Args:
-        records: what each job recorded, by the record's path.
-        results: all results; `results/sft/q0/prompts/seed1.csv` belongs to
-            `results/records/sft/q0/seed1.json`.
-    """
-    files: dict[str, list[str]] = {path: [] for path in records}
-    for result in sorted(results, key=lambda path: (len(Path(path).parts), path)):
-        files[str(record_of(result))].append(result)
+def group_records(records: Iterable[Mapping[str, Any]]) -> list[Making]:
+    """The results that jobs recorded, grouped by what made them."""
     groups: dict[str, Making] = {}
-    for path, record in records.items():
-        key = digest(record)
-        if key in groups:
-            groups[key].files.extend(files[path])
-        else:
-            groups[key] = Making(
-                files=files[path],
-                code=record["code"],
-                software=record["software"],
-                machine=record["machine"],
-                settings=record["settings"],
-            )
+    for record in records:
+        made_by = {key: record[key] for key in ("code", "software", "machine", "settings")}
+        making = groups.setdefault(digest(made_by), Making(files=[], **made_by))
+        making.files.extend(record["sha256"])
     return list(groups.values())
-
-
-def caption_numbers(
-    figure: str, grpo: Mapping[str, Curves], sft: Mapping[str, Curves]
-) -> dict[str, str]:
-    """The numbers in a figure's caption: a mean over the seeds and, in brackets, their range.
-
-    Args:
-        figure: the figure's name.
-        grpo: the metrics of the experiments that it draws, and perhaps of others.
-        sft: the metrics of the SFT models that they start from.
-    """
-    if figure == "fig1_rlvr_overturns":
-        return {
-            "start": _row(sft["weak"], "accuracy", 0),
-            "start_carry": _row(sft["weak"], "accuracy_carry", 0),
-            "final": _row(grpo["weak"], "accuracy", -1),
-            "final_carry": _row(grpo["weak"], "accuracy_carry", -1),
-            "reached": _reached(grpo["weak"], "accuracy_carry", 0.9),
-        }
-    if figure == "fig2_unhackable_reward":
-        long = grpo["long"].values()
-        late = [frame[frame.iteration > frame.iteration.iloc[-1] / 2] for frame in long]
-        return {
-            "final": _row(grpo["long"], "accuracy", -1),
-            "lowest": spread(frame.accuracy.min() for frame in late),
-            "late_kl": spread((frame.kl.mean() for frame in late), 2),
-            "highest_kl": spread((frame.kl.max() for frame in long), 2),
-        }
-    if figure == "fig3_cold_start":
-        silent = "frac_reward_zero_std"
-        return {
-            "start_cold": _row(sft["cold"], "accuracy", 0),
-            "final_cold": _row(grpo["cold"], "accuracy", -1),
-            "final_weak": _row(grpo["weak"], "accuracy", -1),
-            "silent_cold": spread(frame[silent].mean() for frame in grpo["cold"].values()),
-            "silent_first": _row(grpo["weak"], silent, 0),
-            "silent_last": _row(grpo["weak"], silent, -1),
-        }
-    raise ValueError(f"There is no caption for a figure named {figure!r}.")
-
-
-def _row(curves: Curves, metric: str, index: int) -> str:
-    """A metric's spread over the seeds, in the first row (0) or the last (-1)."""
-    return spread(frame[metric].iloc[index] for frame in curves.values())
-
-
-def spread(values: Iterable[float], digits: int = 3) -> str:
-    """The mean and, where they differ, the least and the greatest of some numbers."""
-    numbers = [float(value) for value in values]
-    mean, low, high = (
-        f"{value:z.{digits}f}"
-        for value in (sum(numbers) / len(numbers), min(numbers), max(numbers))
-    )
-    return mean if low == high else f"{mean} ({low} to {high})"
-
-
-def _reached(curves: Curves, metric: str, level: float) -> str:
-    """The first recorded iteration of each seed at which a metric is at a level or above."""
-    words = []
-    for seed, frame in curves.items():
-        reached = frame.iteration[frame[metric] >= level]
-        when = "never" if reached.empty else f"{reached.iloc[0]:.0f}"
-        words.append(f"{when} (seed {seed})")
-    return ", ".join(words)
 
 
 def verdict_badge(verdict: str) -> str:
@@ -157,9 +68,9 @@ def verdict_badge(verdict: str) -> str:
 
 def verdict_counts(claims: Sequence[Mapping[str, str]]) -> str:
     """How many claims got each verdict, in words."""
-    verdicts = [claim["verdict"] for claim in claims]
-    counts = {verdict: verdicts.count(verdict) for verdict in [*COLOURS, *verdicts]}
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    counts = Counter(claim["verdict"] for claim in claims)
+    ordered = [*(verdict for verdict in COLOURS if verdict in counts), *(counts.keys() - COLOURS)]
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in ordered)
 
 
 def claims_table(claims: Sequence[Mapping[str, str]], columns: Mapping[str, str]) -> str:
@@ -177,26 +88,6 @@ def claims_table(claims: Sequence[Mapping[str, str]], columns: Mapping[str, str]
         for claim in claims
     ]
     return table(list(columns.values()), rows)
-
-
-def findings_list(findings: Sequence[Mapping[str, str]]) -> str:
-    """Findings as a list of reStructuredText, in which Snakemake's Jinja finds nothing to fill."""
-    items = [
-        f"* {finding['question']} *{finding['verdict'].capitalize()}*: {finding['observed']}."
-        for finding in findings
-    ]
-    return "\n".join(items).replace("{", "(").replace("|", "/")
-
-
-def caption_of_each(captions: Mapping[str, str]) -> str:
-    """Captions by their figures' names, as one that Snakemake's Jinja makes each figure's own of.
-
-    One rule draws several figures, and Snakemake has one caption for a rule.
-    """
-    return "".join(
-        f'{{% if "{figure}" in snakemake.output.figure %}}{text}{{% endif %}}\n'
-        for figure, text in captions.items()
-    )
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -300,22 +191,20 @@ def _making(number: int, making: Making, checksums: Mapping[str, str]) -> str:
         [f"<code>{escape(file)}</code>", f"<code>{checksums.get(file, '–')}</code>"]
         for file in making.files
     ]
-    script = next(entry for entry in making.code if entry.startswith(making.script))
-    modules = "".join(f"<li>{_link(entry)}</li>\n" for entry in making.code if entry != script)
-    settings = making.settings
-    if not isinstance(settings, Mapping):
-        settings = {"seeds": settings}
+    modules = "".join(
+        f"<li>{_link(entry)}</li>\n" for entry in making.code if entry != making.script
+    )
     return f"""
 <section id="making-{number}">
 <h2>{_title(making)}</h2>
 {table(["Result", "SHA-256"], files)}
 <div class="columns">
 <div><h3>Code <small>{digest(making.code)}</small></h3>
-<p>Script: {_link(script)}</p>
+<p>Script: {_link(making.script)}</p>
 <p>Modules it imports, directly or not:</p><ul>
 {modules}</ul></div>
 <div><h3>Settings <small>{digest(making.settings)}</small></h3>
-{definitions(settings)}</div>
+{definitions(making.settings)}</div>
 <div><h3>Software</h3>
 {definitions(making.software)}
 <h3>Machine</h3>

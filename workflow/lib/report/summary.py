@@ -1,30 +1,29 @@
 """The last words of a run: where the results are, whether the claims hold, and what to do next."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from workflow.lib.report.pages import verdict_counts
+from workflow.lib.study import layout
+from workflow.lib.study.question import NOT_AS_EXPECTED, NOT_REPRODUCED
 
-def summary(claims: Sequence[Mapping[str, str]], extensions: bool, options: str = "") -> str:
+
+def summary(claims: Sequence[Mapping[str, str]], options: str = "") -> str:
     """A few short lines.
 
     Args:
-        claims: the rows of claims.csv.
-        extensions: whether the extensions were run, too.
-        options: what named the study on the command line, such as `--configfile mine.yaml`.
+        claims: the rows of the table of claims.
+        options: what names the study on the command line, such as `--configfile mine.yaml`.
     """
-    counts = Counter(claim["verdict"] for claim in claims)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    failed = [claim["statement"] for claim in claims if claim["verdict"] == "not reproduced"]
-    lines = [
-        "",
-        "Figures:  results/figures",
-        "Curves:   results/explore.html, for a browser",
-        "Claims:   results/claims.csv",
-        f"          {verdicts}",
-        *(f"          not reproduced: {statement}" for statement in failed),
-    ]
-    if extensions:
-        lines.append("Beyond:   results/extensions/findings.csv, and explore.html beside it")
+    failed = [claim for claim in claims if claim["verdict"] in (NOT_REPRODUCED, NOT_AS_EXPECTED)]
     report = f"snakemake --report report.html {options}" if options else "make report"
-    lines.append(f"Next:     {report} (all this on one page)")
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            "",
+            f"Figures:  {layout.RESULTS}/figures",
+            f"Curves:   {layout.EXPLORE['page']}, for a browser",
+            f"Claims:   {layout.CLAIMS['table']}",
+            f"          {verdict_counts(claims)}",
+            *(f"          {claim['verdict']}: {claim['statement']}" for claim in failed),
+            f"Next:     {report} (all this on one page)",
+        ]
+    )

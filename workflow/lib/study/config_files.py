@@ -1,4 +1,4 @@
-"""What a configuration file says twice, of which YAML would silently take the last."""
+"""Keys that a configuration file has twice, of which YAML would take the last without a word."""
 
 from pathlib import Path
 

@@ -3,22 +3,24 @@
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import jsonschema
+from pydantic import TypeAdapter
 
-from workflow.lib.study.grpo_settings import GrpoSettings
 from workflow.lib.study.metrics import Row
-from workflow.lib.study.sft_settings import SftSettings
-
-FIGURE_EXPERIMENTS = {
-    "fig1_rlvr_overturns": ("weak",),
-    "fig2_unhackable_reward": ("long",),
-    "fig3_cold_start": ("weak", "cold"),
-}
-"""The experiments that each figure draws."""
+from workflow.lib.study.question import Question
+from workflow.lib.study.settings import (
+    Config,
+    CurvesFigure,
+    Described,
+    Evaluation,
+    GrpoSettings,
+    RewardModelSettings,
+    SftSettings,
+)
 
 TYPES = {
     "array": "a list",
@@ -26,7 +28,6 @@ TYPES = {
     "integer": "a whole number",
     "number": "a number",
     "string": "text",
-    "boolean": "true or false",
 }
 """JSON schema's types in a reader's words."""
 
@@ -50,29 +51,6 @@ class Experiment:
 
     teacher_correctness: float
     grpo: GrpoSettings
-    save_policy: bool = False
-    """Whether its final policy is kept."""
-
-
-@dataclass(frozen=True)
-class CurvesFigure:
-    """A figure that draws metrics of experiments against the iteration."""
-
-    metrics: list[str]
-    experiments: list[str]
-    title: str
-
-
-@dataclass(frozen=True)
-class Extensions:
-    """What `snakemake extensions` runs."""
-
-    reward_model: SftSettings
-    pass_at_k: dict[str, int]
-    """`num_prompts` carry prompts with `num_samples` samples each."""
-    experiments: dict[str, Experiment]
-    figures: dict[str, list[str]]
-    """The experiments that each figure draws; they may be the study's own."""
 
 
 @dataclass(frozen=True)
@@ -82,137 +60,201 @@ class Study:
     seeds: list[int]
     device: str
     sft: SftSettings
+    reward_model: RewardModelSettings
     eval_prompts: int
+    questions: list[str]
+    """Names of those that are asked."""
     experiments: dict[str, Experiment]
-    figures: list[str]
+    """All that are known, whether or not they run."""
+    own: list[str]
+    """Names of the experiments that no question declares."""
     curves: dict[str, CurvesFigure]
-    extensions: Extensions
-
-    def experiment(self, name: str) -> Experiment:
-        """An experiment of the study or of its extensions."""
-        return self.experiments.get(name) or self.extensions.experiments[name]
 
 
-def read_study(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Study:
-    """The study that `config` describes.
+def read_study(config: Mapping[str, Any], questions: Mapping[str, Question]) -> Study:
+    """The study that `config` describes; what it leaves out is as in the chapter.
 
     Raises:
-        ConfigError: where a key is unknown, missing or out of bounds, or settings do not agree.
+        ConfigError: where a key is unknown or out of bounds, or settings do not agree.
+        ValueError: where two questions declare one experiment with different settings.
     """
-    _check_schema(config, schema)
-    experiments = _experiments("experiments", config, config["experiments"])
-    if not experiments:
-        raise ConfigError("experiments: all are null: there must be at least 1 of them.")
-    extensions = _extensions(config, experiments)
-    known = [*experiments, *extensions.experiments]
-    for figure in config["figures"]:
-        for name in FIGURE_EXPERIMENTS[figure]:
-            if name not in experiments:
-                raise ConfigError(
-                    f"figures: {figure} draws the experiment '{name}', which 'experiments' lacks: "
-                    f"add it there, or take {figure} out of 'figures'."
-                )
-    return Study(
-        seeds=[int(seed) for seed in config["seeds"]],
-        device=config["device"],
-        sft=SftSettings(**_whole_numbers(config["sft"], SftSettings)),
-        eval_prompts=int(config["evaluation"]["num_prompts"]),
+    _check_schema(config)
+    whole = {**vars(Config()), **config}
+    declared = _declared(questions)
+    given: Mapping[str, Any] = whole["experiments"]
+    dropped = [name for name, overrides in given.items() if overrides is None]
+    for name in dropped:
+        if name not in declared:
+            hint = _close(name, declared) or "give it settings, or remove it."
+            raise ConfigError(
+                f"experiments.{name}: null drops an experiment of a question, and none declares "
+                f"this one: {hint}"
+            )
+    evaluation = _settings(Evaluation, config.get("evaluation", {}))
+    common = {**config.get("grpo", {}), "eval_prompts": evaluation.num_prompts}
+    experiments = {
+        name: _experiment(
+            name, {**common, **declared.get(name, {}), **given.get(name, {})}, declared
+        )
+        for name in {**declared, **given}
+        if name not in dropped
+    }
+    study = Study(
+        seeds=[int(seed) for seed in whole["seeds"]],
+        device=whole["device"],
+        sft=_settings(SftSettings, config.get("sft", {})),
+        reward_model=_settings(RewardModelSettings, config.get("reward_model", {})),
+        eval_prompts=evaluation.num_prompts,
+        questions=_asked(whole["questions"], questions),
         experiments=experiments,
-        figures=list(config["figures"]),
+        own=[name for name in given if name not in declared],
         curves={
-            name: _curves(name, figure, known)
-            for name, figure in config.get("curves", {}).items()
+            name: _curves(name, figure, list(experiments))
+            for name, figure in whole["curves"].items()
             if figure is not None
         },
-        extensions=extensions,
+    )
+    for question in study.questions:
+        for name in questions[question].names:
+            if name in dropped:
+                raise ConfigError(
+                    f"questions: {question} draws the experiment '{name}', which 'experiments' "
+                    f"sets to null: remove that, or list the questions without {question}."
+                )
+    experiments_that_run = running(study, questions)
+    if not experiments_that_run:
+        raise ConfigError(
+            "questions: none is asked, and 'experiments' has none of your own: nothing to run."
+        )
+    for name in experiments_that_run:
+        _check_agreement(name, experiments[name].grpo)
+    return study
+
+
+def running(study: Study, questions: Mapping[str, Question]) -> list[str]:
+    """The experiments that run: of the questions asked, the study's own, and those in curves."""
+    asked = [name for question in study.questions for name in questions[question].names]
+    drawn = [name for figure in study.curves.values() for name in figure.experiments]
+    return list(dict.fromkeys([*asked, *study.own, *drawn]))
+
+
+def difference(study: Study, chapter: Study, names: Iterable[str]) -> str:
+    """The first setting behind experiments that is not the chapter's, in words; '' if none."""
+    names = list(names)
+    for name in names:
+        if name not in study.experiments:
+            return f"the study has no experiment '{name}'"
+    ours = _settings_behind(study, names)
+    for key, value in _settings_behind(chapter, names).items():
+        if ours[key] != value:
+            return f"{key} is {ours[key]}, not {value}"
+    return ""
+
+
+def _settings_behind(study: Study, names: Sequence[str]) -> dict[str, Any]:
+    """All that decides the results of experiments, named as in a configuration."""
+    experiments = {name: study.experiments[name] for name in names}
+    sections: dict[str, Any] = {"sft": study.sft, "evaluation": Evaluation(study.eval_prompts)}
+    behind: dict[str, Any] = {}
+    for name, experiment in experiments.items():
+        behind[f"{name}.teacher_correctness"] = experiment.teacher_correctness
+        sections[name] = experiment.grpo
+    # Last: a study without it differs in a reward before.
+    if any(experiment.grpo.reward == "learned" for experiment in experiments.values()):
+        sections["reward_model"] = study.reward_model
+    for where, section in sections.items():
+        behind |= {f"{where}.{key}": value for key, value in asdict(section).items()}
+    return behind
+
+
+def _declared(questions: Mapping[str, Question]) -> dict[str, Mapping[str, Any]]:
+    """Every question's experiments by name."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    owners: dict[str, str] = {}
+    for question, asks in questions.items():
+        for name, overrides in asks.experiments.items():
+            if declared.setdefault(name, overrides) != overrides:
+                raise ValueError(
+                    f"{owners[name]} and {question} declare the experiment '{name}' with "
+                    "different settings"
+                )
+            owners.setdefault(name, question)
+    return declared
+
+
+def _asked(asked: str | list[str], questions: Mapping[str, Question]) -> list[str]:
+    """The names of the questions asked, in the order of `questions`."""
+    if asked == "all":
+        return list(questions)
+    if asked == "chapter":
+        return [name for name, question in questions.items() if question.of_chapter]
+    if isinstance(asked, str):
+        example = difflib.get_close_matches(asked, questions, n=1) or list(questions)[:1]
+        raise ConfigError(
+            f"questions: {shorten(asked)} must be chapter, all, or a list of names such as "
+            f"[{', '.join(example)}]."
+        )
+    for name in asked:
+        if name not in questions:
+            raise ConfigError(
+                f"questions: there is no question {shorten(name)}: {_hint(name, questions)}"
+            )
+    return [name for name in questions if name in asked]
+
+
+def _experiment(
+    name: str, settings: Mapping[str, Any], declared: Mapping[str, Mapping[str, Any]]
+) -> Experiment:
+    if "teacher_correctness" not in settings:
+        close = _close(name, declared)
+        raise ConfigError(
+            f"experiments.{name}: the key 'teacher_correctness' is missing"
+            f"{f': {close}' if close else '.'}"
+        )
+    grpo = {key: value for key, value in settings.items() if key != "teacher_correctness"}
+    return Experiment(
+        teacher_correctness=float(settings["teacher_correctness"]),
+        grpo=_settings(GrpoSettings, grpo),
     )
 
 
-def format_q(q: float) -> str:
-    """The one spelling of a teacher correctness in paths and names: 0.3, 1, 0, 1e-05."""
-    return repr(float(q) + 0.0).removesuffix(".0")
-
-
-def _experiments(
-    where: str, config: Mapping[str, Any], experiments: Mapping[str, Any]
-) -> dict[str, Experiment]:
-    return {
-        name: _experiment(f"{where}.{name}", config, overrides)
-        for name, overrides in experiments.items()
-        if overrides is not None
-    }
-
-
-def _experiment(where: str, config: Mapping[str, Any], overrides: Mapping[str, Any]) -> Experiment:
-    settings = {**config["grpo"], **overrides}
-    q = float(settings.pop("teacher_correctness"))
-    save_policy = settings.pop("save_policy", False)
-    settings["eval_prompts"] = config["evaluation"]["num_prompts"]
-    grpo = GrpoSettings(**_whole_numbers(settings, GrpoSettings))
+def _check_agreement(name: str, grpo: GrpoSettings) -> None:
+    """Raise ConfigError where settings that are right alone do not fit together."""
     completions = grpo.num_prompts * grpo.num_generations
     if grpo.reward == "learned" and grpo.reward_noise > 0:
         raise ConfigError(
-            f"{where}: reward_noise flips verdicts, and a learned reward gives none: "
+            f"experiments.{name}: reward_noise flips verdicts, and a learned reward gives none: "
             "take reward_noise 0, or another reward."
         )
     if completions % grpo.minibatch_size:
         raise ConfigError(
-            f"{where}: minibatch_size {grpo.minibatch_size} does not divide the "
+            f"experiments.{name}: minibatch_size {grpo.minibatch_size} does not divide the "
             f"{completions} completions of a rollout (num_prompts {grpo.num_prompts} × "
             f"num_generations {grpo.num_generations}): choose one that does."
         )
-    return Experiment(teacher_correctness=q, grpo=grpo, save_policy=save_policy)
-
-
-def _extensions(config: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> Extensions:
-    section = config["extensions"]
-    named = {**config["experiments"], **section["experiments"]}
-    dropped = {name for name, overrides in named.items() if overrides is None}
-    figures = {
-        figure: [name for name in drawn if name not in dropped]
-        for figure, drawn in section["figures"].items()
-        if not dropped.issuperset(drawn)
-    }
-    extensions = Extensions(
-        reward_model=SftSettings(**_whole_numbers(section["reward_model"], SftSettings)),
-        pass_at_k={key: int(value) for key, value in section["pass_at_k"].items()},
-        experiments=_experiments("extensions.experiments", config, section["experiments"]),
-        figures=figures,
-    )
-    for name in extensions.experiments:
-        if name in experiments:
-            raise ConfigError(
-                f"extensions.experiments.{name}: 'experiments' has one of that name: rename either."
-            )
-    known = {**experiments, **extensions.experiments}
-    without_policy = {
-        name for name, overrides in named.items() if (overrides or {}).get("save_policy") is False
-    }
-    for figure, drawn in extensions.figures.items():
-        if figure == "fig5_pass_at_k":
-            drawn[:] = [name for name in drawn if name not in without_policy]
-        _check_drawn(f"extensions.figures.{figure}", drawn, list(known))
-        for name in drawn:
-            if figure == "fig5_pass_at_k" and not known[name].save_policy:
-                raise ConfigError(
-                    f"extensions.figures.{figure}: it needs the final policy of '{name}': "
-                    "give that experiment save_policy: true."
-                )
-    return extensions
 
 
 def _curves(name: str, figure: Mapping[str, Any], experiments: list[str]) -> CurvesFigure:
-    known = [field.name for field in fields(Row)][1:]
+    iteration, *known = [field.name for field in fields(Row)]
     for metric in figure["metrics"]:
+        if metric == iteration:
+            raise ConfigError(
+                f"curves.{name}.metrics: '{iteration}' is the x axis already: remove it."
+            )
         if metric not in known:
             raise ConfigError(
-                f"curves.{name}.metrics: {shorten(metric)} is no column of the metrics: "
+                f"curves.{name}.metrics: {shorten(metric)} is an unknown metric: "
                 f"{_hint(metric, known)}"
             )
-    _check_drawn(f"curves.{name}.experiments", figure["experiments"], experiments)
+    for experiment in figure["experiments"]:
+        if experiment not in experiments:
+            raise ConfigError(
+                f"curves.{name}.experiments: there is no experiment {shorten(experiment)}: "
+                f"{_hint(experiment, experiments)}"
+            )
     if name.startswith("fig") and name[3:4].isdigit():
         raise ConfigError(
-            f"curves.{name}: names like fig1 are the study's own figures': choose another."
+            f"curves.{name}: names like fig1 are kept for the questions' figures: choose another."
         )
     title = figure.get("title", name)
     if not title.isprintable():
@@ -222,29 +264,87 @@ def _curves(name: str, figure: Mapping[str, Any], experiments: list[str]) -> Cur
     )
 
 
-def _check_drawn(where: str, drawn: Iterable[str], experiments: list[str]) -> None:
-    for name in drawn:
-        if name not in experiments:
-            raise ConfigError(
-                f"{where}: there is no experiment {shorten(name)}: {_hint(name, experiments)}"
-            )
+def _hint(word: str, known: Iterable[str]) -> str:
+    return _close(word, known) or f"known are {', '.join(known)}."
 
 
-def _hint(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are {', '.join(known)}."
+def _close(word: str, known: Iterable[str]) -> str:
+    """The known word that is like this one, as a question, or nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
-def _whole_numbers(values: Mapping[str, Any], settings: type) -> dict[str, Any]:
-    """The values as their fields' own types: YAML may write an integer 300.0, and a float 1."""
-    types = settings.__annotations__
-    return {key: types[key](value) for key, value in values.items()}
+Settings = TypeVar("Settings")
 
 
-def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+def _settings(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
+    """Settings of the types of their defaults: YAML may write a whole number 300.0, a float 1."""
+    return kind(**{key: type(getattr(kind, key))(value) for key, value in values.items()})
+
+
+def make_schema(described: bool) -> dict[str, Any]:
+    """The JSON schema of a configuration, made from the classes of its settings.
+
+    Args:
+        described: with descriptions; to find them in the source takes longer than all else.
+    """
+    Described.__pydantic_config__["use_attribute_docstrings"] = described
+    raw = TypeAdapter(Config).json_schema()
+    schema = _simplified(raw, raw["$defs"])
+    sections = schema["properties"]
+    for named in (sections["experiments"], sections["curves"]):
+        named["propertyNames"] = {"pattern": r"^[a-z][a-z0-9_-]{0,39}(?!\n)$"}
+    # An experiment of a question has its teacher_correctness from there.
+    del sections["experiments"]["additionalProperties"]["required"]
+    return schema
+
+
+def _simplified(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema in which one rule alone forbids a value, so that a message can name that rule.
+
+    References are replaced by what they refer to, and unions by a list of types; a choice needs no
+    type. No list of a configuration may hold a value twice, which no type says.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        schema = {**definitions[schema["$ref"].removeprefix("#/$defs/")], **schema}
+    if "anyOf" in schema:
+        either = [_simplified(inner, definitions) for inner in schema["anyOf"]]
+        types = [inner["type"] for inner in either]
+        schema = {**schema, **{k: v for inner in either for k, v in inner.items()}, "type": types}
+    simple = {
+        key: _simplified(inner, definitions)
+        for key, inner in schema.items()
+        if key not in ("$ref", "$defs", "anyOf")
+    }
+    if "enum" in simple:
+        simple.pop("type", None)
+    if "items" in simple:
+        simple["uniqueItems"] = True
+    return simple
+
+
+SCHEMA = make_schema(described=False)
+"""The schema that configurations are held against."""
+
+GONE = {
+    "figures": (
+        "is called 'questions' now: chapter, all, or a list of names such as [fig1_rlvr_overturns]."
+    ),
+    "extensions": (
+        "use 'questions: all'; changes to their experiments go to 'experiments' now, and "
+        "reward_model to 'reward_model'."
+    ),
+    "save_policy": "every run keeps its final policy now: remove the key.",
+}
+"""What became of the keys that a configuration had before."""
+
+
+def _check_schema(config: Mapping[str, Any]) -> None:
     _check_keys(config, [])
-    validator = jsonschema.Draft202012Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(config))
+    errors = jsonschema.Draft202012Validator(SCHEMA).iter_errors(config)
+    error = jsonschema.exceptions.best_match(errors)
     if error is not None:
         raise ConfigError(_explain(error))
 
@@ -288,15 +388,18 @@ def _explain(error: jsonschema.ValidationError) -> str:
             schema: Any = error.schema
             known = list(schema["properties"])
             unknown = next(key for key in instance if key not in known)
+            if unknown in GONE:
+                return f"{_where([*error.absolute_path, unknown])}: {GONE[unknown]}"
             return f"{where}unknown key {shorten(unknown)}: {_hint(unknown, known)}"
         case "required":
             missing = next(key for key in limit if key not in instance)
             return f"{where}the key '{missing}' is missing."
         case "type":
-            wanted = [limit] if isinstance(limit, str) else limit
-            return f"{where}{value} is not {TYPES[wanted[0]]}{_quoted_number(error.instance)}."
+            types = [limit] if isinstance(limit, str) else limit
+            wanted = " or ".join(TYPES[name] for name in types if name in TYPES)
+            return f"{where}{value} is not {wanted}{_quoted_number(error.instance)}."
         case "enum":
-            return f"{where}{value} is none of {', '.join(map(str, limit))}."
+            return f"{where}{value} must be one of {', '.join(map(str, limit))}."
         case "minimum":
             return f"{where}{value} is below the least possible, {limit}."
         case "maximum":
@@ -307,8 +410,8 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{where}{value} must be less than {limit}."
         case "uniqueItems":
             twice = next(v for i, v in enumerate(instance) if v in instance[:i])
-            return f"{where}{shorten(twice)} stands there twice: once is enough."
-        case "minItems" | "minProperties":
+            return f"{where}{shorten(twice)} is listed twice."
+        case "minItems":
             return f"{where}there must be at least {limit} of them."
         case "maxItems":
             return f"{where}there can be at most {limit} of them."
@@ -317,7 +420,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{where}{value} must have {bound} {limit} characters."
         case "pattern" | "propertyNames":
             return (
-                f"{where}{value} is no name for an experiment: "
+                f"{where}{value} is no name for an experiment or a figure: "
                 "take small letters, digits, '_' and '-', a letter first, at most 40."
             )
         case _:
@@ -347,48 +450,3 @@ def shorten(value: Any, length: int = 60) -> str:
     except ValueError:  # a number of thousands of digits
         text = f"{type(value).__name__}(…)"
     return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-CHAPTER_EXPERIMENTS = {
-    "weak": Experiment(teacher_correctness=0.3, grpo=GrpoSettings()),
-    "long": Experiment(teacher_correctness=0.3, grpo=GrpoSettings(iterations=600)),
-    "cold": Experiment(teacher_correctness=0.0, grpo=GrpoSettings()),
-}
-
-
-def deviations(study: Study) -> dict[str, str]:
-    """Where the study is not the chapter's: what is different, by kind of result and experiment.
-
-    The kinds are `sft_weak`, `grpo_weak` and so on, as the claims call them. Seeds may differ.
-    """
-    found: dict[str, str] = {}
-    sft = _first_difference("sft", study.sft, SftSettings())
-    for name, chapter in CHAPTER_EXPERIMENTS.items():
-        experiment = study.experiments.get(name)
-        if experiment is None:
-            of_sft = of_grpo = f"the study has no experiment '{name}'"
-        else:
-            of_sft = sft
-            q = experiment.teacher_correctness
-            if q != chapter.teacher_correctness:
-                of_sft = f"teacher_correctness is {q} in {name}, not {chapter.teacher_correctness}"
-            of_grpo = of_sft or _first_difference(name, experiment.grpo, chapter.grpo)
-            if study.eval_prompts != chapter.grpo.eval_prompts:
-                of_sft = of_grpo = f"evaluation.num_prompts is {study.eval_prompts}, not 2048"
-        if of_sft:
-            found[f"sft_{name}"] = found[f"prompts_{name}"] = of_sft
-        if of_grpo:
-            found[f"grpo_{name}"] = of_grpo
-    if not CHAPTER_EXPERIMENTS.keys() & study.experiments.keys():
-        found["size"] = "the study has none of the chapter's experiments"
-    if found:
-        found["time"] = next(iter(found.values()))
-    return found
-
-
-def _first_difference(where: str, ours: Any, chapters: Any) -> str:
-    """The first setting that differs from the chapter's, in words, or nothing."""
-    for key, value in asdict(ours).items():
-        if value != getattr(chapters, key):
-            return f"{where}.{key} is {value}, not {getattr(chapters, key)} as in the chapter"
-    return ""

@@ -33,9 +33,9 @@ class Row:
     accuracy_sampled: float
     """Share of the batch's completions that are right, whatever they were rewarded for."""
     frac_all_right: float
-    """Share of groups that are silent with all completions right: the prompt is mastered."""
+    """Share of zero-std groups with all completions right: the prompt is mastered."""
     frac_all_wrong: float
-    """Share of groups that are silent with all completions wrong: the prompt is out of reach."""
+    """Share of zero-std groups with all completions wrong: the prompt is out of reach."""
     entropy: float
     """Entropy of the policy, in nats per token, mean over the tokens of the batch's completions."""
     clip_ratio: float

@@ -1,4 +1,4 @@
-"""The task: two-digit addition, the error of a teacher who cannot carry, and the verifier."""
+"""The task: two-digit addition as tokens, and the verifier."""
 
 import torch
 from torch import Tensor
@@ -26,23 +26,6 @@ def encode_prompts(a: Tensor, b: Tensor) -> Tensor:
 def encode_answers(total: Tensor) -> Tensor:
     """The three digits [..., 3] of totals [...] in 0..999."""
     return torch.stack([total // 100, total // 10 % 10, total % 10], dim=-1)
-
-
-def no_carry_sum(a: Tensor, b: Tensor) -> Tensor:
-    """The systematic error: units and tens added modulo 10 each, hundreds digit 0."""
-    return (a // 10 + b // 10) % 10 * 10 + (a + b) % 10
-
-
-def carries(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Whether the units of `a + b` carry, and whether the tens do."""
-    units = a % 10 + b % 10 >= 10
-    return units, a // 10 + b // 10 + units.long() >= 10
-
-
-def has_carry(a: Tensor, b: Tensor) -> Tensor:
-    """Whether the units or the tens of `a + b` carry: where the no-carry sum is wrong."""
-    units, tens = carries(a, b)
-    return units | tens
 
 
 def verify(a: Tensor, b: Tensor, answers: Tensor) -> Tensor:

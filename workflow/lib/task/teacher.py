@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from workflow.lib.task import addition
+from workflow.lib.task import addition, arithmetic
 
 
 def teacher_answers(a: Tensor, b: Tensor, q: float, uniforms: Tensor) -> Tensor:
@@ -11,4 +11,4 @@ def teacher_answers(a: Tensor, b: Tensor, q: float, uniforms: Tensor) -> Tensor:
 
     A prompt's uniform number [B] in [0, 1) decides which: the true sum where it is below q.
     """
-    return addition.encode_answers(torch.where(uniforms < q, a + b, addition.no_carry_sum(a, b)))
+    return addition.encode_answers(torch.where(uniforms < q, a + b, arithmetic.no_carry_sum(a, b)))

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from torch import Tensor
 
 ZERO_STD = 1e-6
-"""A group whose rewards have a standard deviation below this is silent."""
+"""A group whose rewards have a standard deviation below this is a zero-std group."""
 
 
-def is_silent(rewards: Tensor) -> Tensor:
+def has_zero_std(rewards: Tensor) -> Tensor:
     """Which groups [N] of the rewards [N, G] have no spread, and so no signal."""
     return rewards.std(dim=1) < ZERO_STD
 

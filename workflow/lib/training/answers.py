@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from workflow.lib.model.transformer import Transformer
-from workflow.lib.task import addition
+from workflow.lib.task import addition, arithmetic
 from workflow.lib.training.evaluation import teacher_forced_logits
 
 PROMPTS = (
@@ -54,7 +54,7 @@ def answers_table(models: dict[str, Transformer]) -> list[dict[str, float]]:
         digits = torch.tensor([100, 10, 1], device=a.device)
         numbers = torch.where((greedy <= 9).all(dim=1), (greedy * digits).sum(dim=1), -1)
         right = probability_of(model, a, b, addition.encode_answers(a + b))
-        no_carry_sum = addition.encode_answers(addition.no_carry_sum(a, b))
+        no_carry_sum = addition.encode_answers(arithmetic.no_carry_sum(a, b))
         no_carry = probability_of(model, a, b, no_carry_sum)
         for row, *values in zip(
             rows, numbers.tolist(), right.tolist(), no_carry.tolist(), strict=True

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from workflow.lib.model.transformer import Transformer, log_softmax
-from workflow.lib.task import addition
+from workflow.lib.task import addition, arithmetic
 
 CHUNK = 512
 """Prompts per forward pass: few enough for the activations to stay in a processor's cache."""
@@ -54,6 +54,18 @@ def score_prompts(model: Transformer, a: Tensor, b: Tensor) -> tuple[Tensor, Ten
     return torch.cat(solved)[occurrences], torch.cat(log_probs)[occurrences]
 
 
+def table_of_all_prompts(model: Transformer) -> list[dict[str, float]]:
+    """A row for each of the 10,000 prompts: `a, b, solved, probability`.
+
+    Whether the greedy answer is right (0 or 1), and the probability of the right answer.
+    """
+    a, b = addition.all_prompts(model.theta.device)
+    solved, log_probs = score_prompts(model, a, b)
+    columns = (a.tolist(), b.tolist(), solved.int().tolist(), log_probs.exp().tolist())
+    names = ("a", "b", "solved", "probability")
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 class Accuracy(NamedTuple):
     """Shares of prompts answered rightly by greedy decoding; NaN where there are none of a kind."""
 
@@ -68,7 +80,7 @@ class Accuracy(NamedTuple):
 def greedy_accuracy(model: Transformer, a: Tensor, b: Tensor) -> Accuracy:
     """How many of the prompts a + b [B] greedy decoding answers rightly, by where they carry."""
     solved = score_prompts(model, a, b)[0].double()
-    units, tens = addition.carries(a, b)
+    units, tens = arithmetic.carries(a, b)
     kinds = (units | tens, units & ~tens, tens & ~units, units & tens)
     return Accuracy(solved.mean().item(), *(solved[kind].mean().item() for kind in kinds))
 

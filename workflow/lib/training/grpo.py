@@ -12,8 +12,8 @@ from torch import Tensor
 
 from workflow.lib.model.adam import Adam
 from workflow.lib.model.transformer import Transformer, log_softmax
-from workflow.lib.study.grpo_settings import GrpoSettings
 from workflow.lib.study.metrics import Row
+from workflow.lib.study.settings import GrpoSettings
 from workflow.lib.task import addition
 from workflow.lib.task.rewards import Reward, flip
 from workflow.lib.training.advantages import ADVANTAGES

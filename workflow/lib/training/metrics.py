@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from workflow.lib.training.advantages import is_silent
+from workflow.lib.training.advantages import has_zero_std
 
 
 def batch_metrics(
@@ -24,7 +24,7 @@ def batch_metrics(
         rewards: as the training sees them [N, G].
         right: 1.0 for a right completion, else 0.0 [N, G].
     """
-    silent = is_silent(rewards)
+    zero_std = has_zero_std(rewards)
     policy = log_policy.exp()
     # A probability of zero has a logarithm of −∞, and counts for nothing.
     surprise = torch.where(policy > 0, log_policy, 0.0)
@@ -32,12 +32,12 @@ def batch_metrics(
     return {
         "reward": _mean(rewards),
         "kl": _mean(log_ratio),
-        "frac_reward_zero_std": _mean(silent),
+        "frac_reward_zero_std": _mean(zero_std),
         "kl_full": _mean(divergence.sum(dim=-1)),
         "reward_std": _mean(rewards.std(dim=1)),
         "accuracy_sampled": _mean(right),
-        "frac_all_right": _mean(silent & (right == 1).all(dim=1)),
-        "frac_all_wrong": _mean(silent & (right == 0).all(dim=1)),
+        "frac_all_right": _mean(zero_std & (right == 1).all(dim=1)),
+        "frac_all_wrong": _mean(zero_std & (right == 0).all(dim=1)),
         "entropy": -_mean((policy * surprise).sum(dim=-1)),
     }
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from workflow.lib.model.adam import Adam
 from workflow.lib.model.transformer import Transformer
-from workflow.lib.study.sft_settings import SftSettings
-from workflow.lib.task import addition
+from workflow.lib.study.settings import RewardModelSettings
+from workflow.lib.task import addition, arithmetic
 from workflow.lib.task.teacher import teacher_answers
 from workflow.lib.training.randomness import operands, stream, torch_seed, uniforms
 from workflow.lib.training.reward_model import log_odds
@@ -52,7 +52,7 @@ def train_reward(
     seed: int,
     run: str,
     q: float,
-    settings: SftSettings,
+    settings: RewardModelSettings,
     device: torch.device | str = "cpu",
     on_step: Callable[[int, Tensor], None] = lambda step, loss: None,
 ) -> Transformer:
@@ -103,9 +103,9 @@ def evaluate_reward(
     corrupted = corrupt(answers, uniforms(samples, (num_prompts, 2), device))
     right = [log_odds(model, a, b, answers) > 0, log_odds(model, a, b, corrupted) <= 0]
     a, b = addition.all_prompts(device)
-    carry = addition.has_carry(a, b)
+    carry = arithmetic.has_carry(a, b)
     a, b = a[carry], b[carry]
-    no_carry = log_odds(model, a, b, addition.encode_answers(addition.no_carry_sum(a, b)))
+    no_carry = log_odds(model, a, b, addition.encode_answers(arithmetic.no_carry_sum(a, b)))
     margin = no_carry - log_odds(model, a, b, addition.encode_answers(a + b))
     return {
         "accuracy": torch.cat(right).double().mean().item(),

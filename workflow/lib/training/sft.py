@@ -7,7 +7,7 @@ from torch import Tensor
 
 from workflow.lib.model.adam import Adam
 from workflow.lib.model.transformer import Transformer, log_softmax
-from workflow.lib.study.sft_settings import SftSettings
+from workflow.lib.study.settings import SftSettings
 from workflow.lib.task.teacher import teacher_answers
 from workflow.lib.training.evaluation import (
     greedy_accuracy,
