@@ -1,5 +1,6 @@
 """What of the chapter's runs can be predicted without training?"""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,66 +8,62 @@ import numpy as np
 from workflow.lib.drawing.publish import publish
 from workflow.lib.study import theory
 from workflow.lib.study.question import Experiments, Measure, Question, Within, measured
-from workflow.lib.study.runs import BySeed, by_seed, has_carry, tail
+from workflow.lib.study.runs import BySeed, Runs, by_seed, has_carry, tail
 from workflow.lib.study.theory import NO_CARRY_SHARE
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
+GROUP_SIZE = 8
+"""The chapter's: the claim applies to no other."""
 IMITATOR = theory.imitator(0.3)
 """What a perfect imitator of the weak start's teacher makes of the prompts."""
-STANDARD_ERRORS = Within(-4, 4)
 
 
-def standard_scores(seen: BySeed, expected: BySeed, trials: int) -> BySeed:
-    """How many standard errors of so many trials each share is above what was expected."""
-    return {
-        seed: (seen[seed] - share) / theory.standard_error(share, trials)
-        for seed, share in expected.items()
-    }
+def expected(of_start: Callable[[theory.Probabilities], float]) -> Callable[[Experiments], BySeed]:
+    """What the checkpoint that `weak` and `long` start from predicts, from its probabilities."""
+    return lambda runs: by_seed(runs["weak"].before, lambda p: of_start(p.probability))
 
 
-def sampled_expected(runs: Experiments) -> BySeed:
-    return by_seed(runs["weak"].before, lambda p: p.probability.mean())
-
-
-def sampled(runs: Experiments) -> BySeed:
-    return runs["weak"].start("accuracy_sampled")
-
-
-def zero_std_expected(runs: Experiments) -> BySeed:
-    size = runs["weak"].settings.num_generations
-    return by_seed(runs["weak"].before, lambda p: theory.zero_std_fraction(p.probability, size))
-
-
-def zero_std(runs: Experiments) -> BySeed:
-    """In the first batches of both runs that start from the same checkpoint."""
+def first_zero_std(runs: Experiments) -> BySeed:
+    """The zero-std groups in the first batches of both runs that start from that checkpoint."""
     first = [runs[name].at(1, "frac_reward_zero_std") for name in ("weak", "long")]
     return {seed: float(np.mean([of_seeds[seed] for of_seeds in first])) for seed in first[0]}
 
 
-def kl_expected(runs: Experiments) -> BySeed:
-    return by_seed(runs["long"].before, lambda p: theory.perfect_kl(p.probability))
+def shares(
+    words: str,
+    seen: Callable[[Experiments], BySeed],
+    of_start: Callable[[theory.Probabilities], float],
+    trials: Callable[[Runs], int],
+) -> list[Measure]:
+    """A share of so many trials, and by how many standard errors it is above the prediction."""
+
+    def scores(runs: Experiments) -> BySeed:
+        shares, number = seen(runs), trials(runs["weak"])
+        return {
+            seed: (shares[seed] - share) / theory.standard_error(share, number)
+            for seed, share in expected(of_start)(runs).items()
+        }
+
+    return [
+        Measure("expected", expected(of_start)),
+        Measure(words, seen),
+        Measure("difference in standard errors", scores, Within(-4, 4), digits=1),
+    ]
 
 
-def kl(runs: Experiments) -> BySeed:
-    return runs["long"].measure(lambda f: tail(f, 200).kl.mean())
-
-
-def sampled_scores(runs: Experiments) -> BySeed:
-    return standard_scores(
-        sampled(runs), sampled_expected(runs), runs["weak"].settings.eval_prompts
-    )
-
-
-def zero_std_scores(runs: Experiments) -> BySeed:
-    groups = 2 * runs["weak"].settings.num_prompts
-    return standard_scores(zero_std(runs), zero_std_expected(runs), groups)
+def late_kl(runs: Experiments) -> BySeed:
+    return runs["long"].measure(lambda frame: tail(frame, 200).kl.mean())
 
 
 def kl_ratios(runs: Experiments) -> BySeed:
-    expected = kl_expected(runs)
-    return {seed: seen / expected[seed] for seed, seen in kl(runs).items()}
+    predicted = expected(theory.perfect_kl)(runs)
+    return {seed: kl / predicted[seed] for seed, kl in late_kl(runs).items()}
+
+
+def zero_std(p: theory.Probabilities) -> float:
+    return theory.zero_std_fraction(p, GROUP_SIZE)
 
 
 QUESTION = Question(
@@ -99,35 +96,34 @@ QUESTION = Question(
             "One sample per prompt is right as often as the mean of p, the SFT model's probability "
             "of the right answer",
             "theory",
-            [
-                Measure("expected", sampled_expected),
-                Measure("sampled", sampled),
-                Measure("difference in standard errors", sampled_scores, STANDARD_ERRORS, digits=1),
-            ],
+            shares(
+                "sampled",
+                lambda runs: runs["weak"].start("accuracy_sampled"),
+                lambda p: float(np.mean(p)),
+                lambda weak: weak.settings.eval_prompts,
+            ),
             aside=f"; expected of a perfect imitator {IMITATOR.mean():.3f}",
         ),
         measured(
             "predicted zero-std groups",
-            "At the start a group of 8 has zero std with the mean of p^8 + (1 − p)^8 as its "
-            "probability",
+            f"At the start a group of {GROUP_SIZE} has zero std with probability "
+            f"p^{GROUP_SIZE} + (1 − p)^{GROUP_SIZE}, averaged over the prompts",
             "theory",
-            [
-                Measure("expected", zero_std_expected),
-                Measure("first batches of weak and long", zero_std),
-                Measure(
-                    "difference in standard errors", zero_std_scores, STANDARD_ERRORS, digits=1
-                ),
-            ],
-            aside="; expected of a perfect imitator "
-            f"{theory.zero_std_fraction(IMITATOR, size=8):.3f}",
+            shares(
+                "first batches of weak and long",
+                first_zero_std,
+                zero_std,
+                lambda weak: 2 * weak.settings.num_prompts,
+            ),
+            aside=f"; expected of a perfect imitator {zero_std(IMITATOR):.3f}",
         ),
         measured(
             "predicted KL",
             "A perfect policy's KL to the SFT reference is the mean of ln(1/p)",
             "theory",
             [
-                Measure("expected (nats)", kl_expected, digits=2),
-                Measure("over the last 200 iterations", kl, digits=2),
+                Measure("expected (nats)", expected(theory.perfect_kl), digits=2),
+                Measure("over the last 200 iterations", late_kl, digits=2),
                 Measure("ratio", kl_ratios, Within(0.8, 1.2), digits=2),
             ],
             aside=f"; expected of a perfect imitator {theory.perfect_kl(IMITATOR):.2f}",

@@ -8,7 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-EXPECTED = ("reproduced", "contradicted by the chapter's own code")
+from workflow.lib.study.question import AS_EXPECTED, CONTRADICTED, REPRODUCED
+
+EXPECTED = (REPRODUCED, AS_EXPECTED, CONTRADICTED)
 
 
 def failed_claims(results: Path) -> dict[str, str]:

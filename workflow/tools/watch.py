@@ -1,7 +1,9 @@
-"""The live state of the training jobs: `python -m workflow.tools.watch`, while `snakemake` runs.
+"""The live state of the training jobs: `python -m workflow.tools.watch [FOLDER]`.
 
-In a terminal it is shown anew each second until Ctrl-C, elsewhere once. It only reads the logs, so
-it may be started and ended at any time, and on another machine that sees the same files.
+FOLDER is where `snakemake` runs the study; without it, the working directory.
+
+In a terminal it is updated each second until Ctrl-C, elsewhere shown once. It only reads the logs,
+so it may be started and ended at any time, and on another machine that sees the same files.
 """
 
 import contextlib
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.lib.jobs.job import FAILED
+from workflow.lib.study import layout
 
 LINE = re.compile(
     r"^\w+ (?P<done>\d+)/(?P<total>\d+)  (?P<metrics>.*?)  \S+ \w+/s  (?P<left>\d+) s left$",
@@ -55,17 +58,17 @@ def state_of(job: str, log: str, age: float) -> State:
     return State(job, status, done, total, news.strip())
 
 
-def states_in(results: Path) -> list[State]:
-    """The states of all training jobs that have a log, in the order of their names."""
-    folder = results / "logs"
+def states_in(folder: Path) -> list[State]:
+    """The states of all training jobs of a study that have a log, in the order of their names."""
+    logs = [step.of(q="*", experiment="*", seed="*").log for step in layout.TRAINING]
     return [
         state_of(
-            str(path.relative_to(folder).with_suffix("")),
+            str(path.relative_to(folder / layout.LOGS).with_suffix("")),
             path.read_text(encoding="utf-8"),
             time.time() - path.stat().st_mtime,
         )
-        for kind in ("sft", "reward", "grpo")
-        for path in sorted(folder.glob(f"{kind}/**/*.log"))
+        for log in logs
+        for path in sorted(folder.glob(log))
     ]
 
 
@@ -87,16 +90,16 @@ def table(states: Iterable[State]) -> str:
     return "\n".join(lines)
 
 
-def main(results: Path) -> None:
+def main(folder: Path) -> None:
     """Show the table, again and again in a terminal."""
     while sys.stdout.isatty():
         columns, rows = shutil.get_terminal_size()
-        lines = [line[: columns - 1] for line in table(states_in(results)).splitlines()]
+        lines = [line[: columns - 1] for line in table(states_in(folder)).splitlines()]
         print("\033[2J\033[H" + "\n".join(lines[: rows - 1]), flush=True)
         time.sleep(1)
-    print(table(states_in(results)))
+    print(table(states_in(folder)))
 
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        main(Path(sys.argv[1] if len(sys.argv) > 1 else "results"))
+        main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
