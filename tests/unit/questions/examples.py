@@ -1,106 +1,159 @@
-"""Made-up runs on which everything comes out as expected, for tests to spoil."""
+"""Made-up runs on which every claim comes out as claimed, for tests to spoil."""
 
+import copy
+import functools
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workflow.lib.study.claims import silent_fraction
-from workflow.lib.study.findings import Evidence
-from workflow.lib.study.grpo_settings import GrpoSettings
+from workflow.lib.study import theory
+from workflow.lib.study.configuration import read_study
 from workflow.lib.study.metrics import Row
+from workflow.lib.study.question import Question, decided
 from workflow.lib.study.runs import Runs
+from workflow.lib.study.settings import GrpoSettings
+from workflow.lib.task import arithmetic
 
-SEEDS = (1, 2, 3)
+ROOT = Path(__file__).parents[3]
+SEEDS = (42, 43, 44)
+QUESTIONS: dict[str, Question] = {
+    file.stem: import_module(f"workflow.questions.{file.stem}").QUESTION
+    for file in sorted((ROOT / "workflow/questions").glob("[a-z]*.py"))
+}
+CLAIMS = {claim.name: claim for question in QUESTIONS.values() for claim in question.claims}
+
+CARRY = {0.0: 0.0, 0.001: 0.02, 0.003: 0.3, 0.01: 0.4, 0.03: 0.6, 0.1: 0.95, 0.3: 1.0}
+"""Carry accuracy after 300 iterations, by what a run started from."""
+ADVANTAGES = ("group", "group_mean", "leave_one_out", "batch", "none")
 
 
-def prompts(q: float) -> pd.DataFrame:
-    """What a perfect imitator of a teacher makes of every prompt."""
-    carries = np.arange(10_000) >= 3025
-    probability = np.where(carries, max(q, 1e-3), 1.0)
-    return pd.DataFrame({"a": 0.0, "b": 0.0, "solved": 1.0 - carries, "probability": probability})
+def prompts(right_on_carries: float) -> pd.DataFrame:
+    """A model that is always right without a carry, and with one as often as this says."""
+    n = np.arange(10_000)
+    a, b = n // 100, n % 100
+    carry = arithmetic.has_carry(a, b)
+    return pd.DataFrame(
+        {
+            "a": a.astype(float),
+            "b": b.astype(float),
+            "solved": np.where(carry, float(right_on_carries >= 0.5), 1.0),
+            "probability": np.where(carry, np.clip(right_on_carries, 1e-6, 1 - 1e-4), 1.0),
+        }
+    )
 
 
-def run(
-    q: float = 0.3, iterations: int = 300, final: dict[str, Any] | None = None, **grpo: Any
+def final_metrics(q: float, settings: GrpoSettings) -> dict[str, float]:
+    """What a run comes to: as in the chapter, or as was expected of it."""
+    carry = 0.95 if settings.iterations == 1500 else CARRY[q]
+    accuracy = 0.3025 + 0.6975 * carry
+    final = {"accuracy_carry": carry, "accuracy": accuracy, "reward": accuracy, "grad_norm": 0.5}
+    final |= {"frac_reward_zero_std": 0.97 if q else 1.0, "kl": 0.84 - settings.beta}
+    if settings.reward == "learned":
+        final |= {"accuracy": 0.31, "accuracy_carry": 0.02, "reward": 5.0}
+    elif settings.reward == "within_10":
+        final |= {"accuracy": 0.75, "reward": 1.0}
+    elif settings.reward == "without_hundreds":
+        final |= {"accuracy": 0.99, "reward": 1.0}
+    if settings.reward_noise == 0.5:
+        final |= {"accuracy": 0.35, "accuracy_carry": 0.1, "reward": 0.5}
+    if q == 0.01 and settings.iterations == 300:
+        final["accuracy_carry"] = 0.2 * ADVANTAGES.index(settings.advantage)
+    if q == 0:
+        final["kl"] = 3.0 if settings.advantage == "batch" else 0.1
+    return final
+
+
+def make_runs(
+    q: float = 0.3, settings: GrpoSettings | None = None, seeds: Collection[int] = SEEDS
 ) -> Runs:
-    """Runs that change evenly, until `final` is reached halfway; silent at first as predicted."""
-    settings = replace(GrpoSettings(), iterations=iterations, **grpo)
-    start = prompts(q)
-    at = np.array([1, 5, 10, *range(15, iterations + 1, 15)])
-    share = np.minimum(1, at / min(15, iterations / 2))
+    """Runs that change evenly until they are where they come to."""
+    settings = settings or GrpoSettings()
+    start, final = prompts(q), final_metrics(q, settings)
+    at = np.array(
+        [1, *range(5, settings.iterations, 5), settings.iterations][: settings.iterations]
+    )
+    share = np.minimum(1, at / 15)
     values = {field.name: np.zeros(len(at)) for field in fields(Row)}
+    values |= {name: share * value for name, value in final.items()}
     values["iteration"] = at.astype(float)
-    last = {"accuracy": 1.0, "accuracy_carry": 1.0, "reward": 1.0, "kl": 0.84, **(final or {})}
-    for name, value in last.items():
-        values[name] = share * value
-    values["frac_reward_zero_std"][0] = silent_fraction(start.probability, settings.num_generations)
-    frame = pd.DataFrame(values)
+    # From where it starts to where it comes to.
+    zero_std = theory.zero_std_fraction(start.probability, settings.num_generations)
+    values["frac_reward_zero_std"] = zero_std + (final["frac_reward_zero_std"] - zero_std) * (
+        np.minimum(1, (at - 1) / 50)
+    )
+    if not q:
+        values["accuracy"] = np.full(len(at), final["accuracy"])
+    if settings.iterations == 1500:
+        early = at <= 300
+        values["accuracy_carry"][early] = share[early] * CARRY[q]
+    started = {
+        "accuracy": 0.3025 + 0.01 * bool(q),
+        "accuracy_carry": 0.025 * bool(q),
+        "accuracy_sampled": float(start.probability.mean()),
+        "parameters": 69_325.0,
+    }
+    judge = {"accuracy": 0.96, "prefers_no_carry": 0.8, "margin": 0.5}
+
+    def each(table: Mapping[str, Any] | pd.DataFrame) -> dict[int, pd.DataFrame]:
+        return {seed: pd.DataFrame(table).copy() for seed in seeds}
+
     return Runs(
         q=q,
         settings=settings,
-        metrics={seed: frame.copy() for seed in SEEDS},
-        prompts=dict.fromkeys(SEEDS, start),
+        metrics=each(values),
+        sft=each({name: [value] for name, value in started.items()}),
+        before=each(start),
+        after=each(prompts(final["accuracy_carry"])),
+        reward_models=each({name: [value] for name, value in judge.items()})
+        if settings.reward == "learned"
+        else {},
+        sft_seconds=dict.fromkeys(seeds, 60.0),
+        grpo_seconds=dict.fromkeys(seeds, 60.0),
     )
 
 
-def pass_at_k(sft: float, grpo: float) -> dict[int, pd.DataFrame]:
-    k = 2.0 ** np.arange(9)
-    table = {"k": k}
-    for name, p in (("sft", sft), ("grpo", grpo)):
-        table[name] = table[f"{name}_exact"] = 1 - (1 - p) ** k
-    return {seed: pd.DataFrame(table) for seed in SEEDS}
-
-
-def evidence() -> Evidence:
-    """Everything as expected."""
-    carry = {0.0: 0.0, 0.001: 0.02, 0.003: 0.3, 0.01: 0.4, 0.03: 0.6, 0.1: 0.95, 0.3: 1.0}
-    data = {}
-    for q, value in carry.items():
-        runs = run(q, final={"accuracy_carry": value})
-        if 0 < q < 0.1:
-            runs = run(q, iterations=1500, final={"accuracy_carry": 0.95})
-            for frame in runs.metrics.values():
-                frame.loc[frame.iteration <= 300, "accuracy_carry"] = value
-        data[f"q{q}"] = runs
-    learned = {"accuracy": 0.31, "accuracy_carry": 0.02, "reward": 5.0}
-    rewards = {
-        "weak": run(),
-        "learned": run(reward="learned", final=learned),
-        "learned-anchored": run(reward="learned", beta=0.1, final=learned),
+@functools.cache
+def _good() -> dict[str, Runs]:
+    study = read_study({"questions": "all"}, QUESTIONS)
+    return {
+        name: make_runs(one.teacher_correctness, one.grpo) for name, one in study.experiments.items()
     }
-    for reward, accuracy in (("within_10", 0.75), ("without_hundreds", 0.99)):
-        for beta in (0.0, 0.1):
-            rewards[f"{reward}{beta}"] = run(reward=reward, beta=beta, final={"accuracy": accuracy})
-    advantages = {}
-    for q in (0.3, 0.01, 0.0):
-        for place, name in enumerate(("group", "group_mean", "leave_one_out", "batch", "none")):
-            kl = 3.0 if name == "batch" else 0.1
-            reached = {0.3: 1.0, 0.01: 0.2 * place, 0.0: 0.01}[q]
-            advantages[f"{q}-{name}"] = run(
-                q, advantage=name, final={"accuracy_carry": reached, "kl": kl}
-            )
-    return Evidence(
-        runs={
-            "fig4_cold_start_data": data,
-            "fig6_reward_is_the_objective": rewards,
-            "fig7_baseline": advantages,
-            "fig8_group_size": {
-                str(size): run(num_generations=size, num_prompts=256 // size)
-                for size in (2, 4, 8, 16, 32)
-            },
-            "fig9_noisy_verifier": {
-                str(noise): run(
-                    reward_noise=noise, final={"accuracy_carry": 0.1 if noise == 0.5 else 1.0}
-                )
-                for noise in (0.0, 0.2, 0.4, 0.5)
-            },
-            "fig10_anchor": {
-                str(beta): run(iterations=600, beta=beta, final={"kl": 0.9 - beta})
-                for beta in (0.0, 0.1, 0.5)
-            },
-        },
-        pass_at_k={"weak": pass_at_k(0.3, 0.999), "cold": pass_at_k(0.0, 0.0)},
-        reward_models=[pd.DataFrame([{"accuracy": 0.96, "prefers_no_carry": 0.8, "margin": 0.5}])],
-    )
+
+
+def good_runs() -> dict[str, Runs]:
+    """Every experiment of every question, to spoil."""
+    return copy.deepcopy(_good())
+
+
+def runs_of(name: str) -> dict[str, Runs]:
+    """Those of one question."""
+    return {experiment: copy.deepcopy(_good()[experiment]) for experiment in QUESTIONS[name].names}
+
+
+def only(runs: Mapping[str, Runs], seeds: Collection[int]) -> dict[str, Runs]:
+    """The same runs of fewer seeds."""
+
+    def part(of_seeds: Any) -> Any:
+        return {seed: value for seed, value in of_seeds.items() if seed in seeds}
+
+    by_seed = [field.name for field in fields(Runs) if field.name not in ("q", "settings")]
+    return {
+        name: replace(run, **{field: part(getattr(run, field)) for field in by_seed})
+        for name, run in runs.items()
+    }
+
+
+def verdicts(runs: Mapping[str, Runs], difference: str = "") -> dict[str, str]:
+    """The verdict on each claim of each question."""
+    return {
+        row["claim"]: row["verdict"]
+        for name, question in QUESTIONS.items()
+        for row in decided(
+            name, question, {key: runs[key] for key in question.names}, difference
+        )
+    }
