@@ -1,6 +1,5 @@
 """Made-up runs on which every claim comes out as claimed, for tests to spoil."""
 
-import copy
 import functools
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
@@ -32,6 +31,7 @@ CARRY = {0.0: 0.0, 0.001: 0.02, 0.003: 0.3, 0.01: 0.4, 0.03: 0.6, 0.1: 0.95, 0.3
 ADVANTAGES = ("group", "group_mean", "leave_one_out", "batch", "none")
 
 
+@functools.cache
 def prompts(right_on_carries: float) -> pd.DataFrame:
     """A model that is always right without a carry, and with one as often as this says."""
     n = np.arange(10_000)
@@ -100,7 +100,7 @@ def make_runs(
     judge = {"accuracy": 0.96, "prefers_no_carry": 0.8, "margin": 0.5}
 
     def each(table: Mapping[str, Any] | pd.DataFrame) -> dict[int, pd.DataFrame]:
-        return {seed: pd.DataFrame(table).copy() for seed in seeds}
+        return dict.fromkeys(seeds, pd.DataFrame(table))
 
     return Runs(
         q=q,
@@ -121,18 +121,30 @@ def make_runs(
 def _good() -> dict[str, Runs]:
     study = read_study({"questions": "all"}, QUESTIONS)
     return {
-        name: make_runs(one.teacher_correctness, one.grpo) for name, one in study.experiments.items()
+        name: make_runs(one.teacher_correctness, one.grpo)
+        for name, one in study.experiments.items()
     }
 
 
 def good_runs() -> dict[str, Runs]:
-    """Every experiment of every question, to spoil."""
-    return copy.deepcopy(_good())
+    """Every experiment of every question; their tables are shared, and not to be changed."""
+    return dict(_good())
 
 
 def runs_of(name: str) -> dict[str, Runs]:
     """Those of one question."""
-    return {experiment: copy.deepcopy(_good()[experiment]) for experiment in QUESTIONS[name].names}
+    return {experiment: _good()[experiment] for experiment in QUESTIONS[name].names}
+
+
+def changed(
+    run: Runs, table: str, columns: Mapping[str, Any], seeds: Collection[int] = SEEDS
+) -> Runs:
+    """Runs with other columns in a table of some seeds."""
+    frames = {
+        seed: frame.assign(**columns) if seed in seeds else frame
+        for seed, frame in getattr(run, table).items()
+    }
+    return replace(run, **{table: frames})
 
 
 def only(runs: Mapping[str, Runs], seeds: Collection[int]) -> dict[str, Runs]:
@@ -141,19 +153,29 @@ def only(runs: Mapping[str, Runs], seeds: Collection[int]) -> dict[str, Runs]:
     def part(of_seeds: Any) -> Any:
         return {seed: value for seed, value in of_seeds.items() if seed in seeds}
 
-    by_seed = [field.name for field in fields(Runs) if field.name not in ("q", "settings")]
-    return {
-        name: replace(run, **{field: part(getattr(run, field)) for field in by_seed})
-        for name, run in runs.items()
-    }
+    names = [field.name for field in fields(Runs) if field.name not in ("q", "settings")]
+    by_seed: dict[str, Any]
+    fewer = {}
+    for name, run in runs.items():
+        by_seed = {field: part(getattr(run, field)) for field in names}
+        fewer[name] = replace(run, **by_seed)
+    return fewer
 
 
 def verdicts(runs: Mapping[str, Runs], difference: str = "") -> dict[str, str]:
     """The verdict on each claim of each question."""
-    return {
-        row["claim"]: row["verdict"]
-        for name, question in QUESTIONS.items()
-        for row in decided(
-            name, question, {key: runs[key] for key in question.names}, difference
-        )
-    }
+    found: dict[str, str] = {}
+    for name, question in QUESTIONS.items():
+        of_question = {key: runs[key] for key in question.names}
+        spoiled = any(run is not _good()[key] for key, run in of_question.items())
+        if difference or spoiled:
+            rows = decided(name, question, of_question, difference)
+        else:
+            rows = _good_rows(name)
+        found |= {row["claim"]: row["verdict"] for row in rows}
+    return found
+
+
+@functools.cache
+def _good_rows(name: str) -> list[dict[str, str]]:
+    return decided(name, QUESTIONS[name], runs_of(name), "")

@@ -1,10 +1,12 @@
 """Every question: its claims can come true and can fail, its figure draws, its words are whole."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tests.unit.questions.examples import (
     QUESTIONS,
     ROOT,
     SEEDS,
+    changed,
     good_runs,
     make_runs,
     only,
@@ -63,9 +66,7 @@ def spoil(
 
     def edit(runs: dict[str, Runs]) -> None:
         for name in [experiments] if isinstance(experiments, str) else experiments:
-            for seed in seeds:
-                frame = getattr(runs[name], table)[seed]
-                frame[column] = value(frame) if callable(value) else value
+            runs[name] = changed(runs[name], table, {column: value}, seeds)
 
     return edit
 
@@ -82,7 +83,8 @@ def rise(start: float, end: float, half: float) -> Callable[[Any], Any]:
 
 def seconds(took: float) -> Edit:
     def edit(runs: dict[str, Runs]) -> None:
-        runs["long"].grpo_seconds[43] = took
+        times = {**runs["long"].grpo_seconds, 43: took}
+        runs["long"] = replace(runs["long"], grpo_seconds=times)
 
     return edit
 
@@ -258,6 +260,13 @@ SPOILED: dict[str, tuple[Edit, set[str]]] = {
 }
 
 
+def row_of(claim: str, runs: Mapping[str, Runs]) -> dict[str, str]:
+    """The row of one claim."""
+    [name] = [n for n, question in QUESTIONS.items() if CLAIMS[claim] in question.claims]
+    rows = decided(name, QUESTIONS[name], runs, "")
+    return {row["claim"]: row for row in rows}[claim]
+
+
 def test_every_claim_can_come_true() -> None:
     assert verdicts(good_runs()) == AS_CLAIMED
 
@@ -302,24 +311,26 @@ def test_the_size_is_counted() -> None:
     assert verdicts(runs)["size"] == NOT_REPRODUCED
 
 
-def test_shared_training_is_counted_once() -> None:
-    """Three seeds have 40 minutes: 6 GRPO jobs of 390 s and 3 shared SFT jobs are 2,370 s."""
+@pytest.mark.parametrize(
+    ("extra", "verdict", "observed"),
+    [(0, REPRODUCED, "at most 40 minutes"), (31, NOT_REPRODUCED, "more than 40 minutes")],
+)
+def test_shared_training_is_counted_once(extra: float, verdict: str, observed: str) -> None:
+    """Six GRPO jobs of 390 s and three SFT jobs of 10 s, which weak and long share: 2,370 s."""
     runs = runs_of("cost")
     for name, run in runs.items():
-        run.grpo_seconds.update(dict.fromkeys(SEEDS, 0.0 if name == "cold" else 390.0))
-        run.sft_seconds.update(dict.fromkeys(SEEDS, 0.0 if name == "cold" else 10.0))
-    [row] = [r for r in decided("cost", QUESTIONS["cost"], runs, "") if r["claim"] == "time"]
-    assert (row["verdict"], row["observed"]) == (REPRODUCED, "at most 40 minutes")
-    runs["weak"].grpo_seconds[42] += 31
-    runs["weak"].sft_seconds[42] = runs["long"].sft_seconds[42] = 10.0
-    [row] = [r for r in decided("cost", QUESTIONS["cost"], runs, "") if r["claim"] == "time"]
-    assert (row["verdict"], row["observed"]) == (NOT_REPRODUCED, "more than 40 minutes")
+        took = dict.fromkeys(SEEDS, 0.0 if name == "cold" else 390.0)
+        sft = dict.fromkeys(SEEDS, 0.0 if name == "cold" else 10.0)
+        runs[name] = replace(run, grpo_seconds=took, sft_seconds=sft)
+    runs["weak"].grpo_seconds[42] += extra
+    row = row_of("time", runs)
+    assert (row["verdict"], row["observed"]) == (verdict, observed)
 
 
 def test_a_single_seed_has_its_share_of_the_minutes() -> None:
     runs = only(runs_of("cost"), [42])
-    runs["weak"].grpo_seconds[42] = 14 * 60
-    [row] = [r for r in decided("cost", QUESTIONS["cost"], runs, "") if r["claim"] == "time"]
+    runs["weak"] = replace(runs["weak"], grpo_seconds={42: 14 * 60.0})
+    row = row_of("time", runs)
     assert (row["verdict"], row["observed"]) == (NOT_REPRODUCED, "more than 13 minutes")
 
 
@@ -352,11 +363,7 @@ def test_what_a_claim_saw_is_said_in_whole_words(name: str) -> None:
 def test_a_run_that_never_gets_there_is_said_to() -> None:
     runs = runs_of("fig8_group_size")
     spoil("groups-of-4", "accuracy_carry", 0.0)(runs)
-    [row] = [
-        row
-        for row in decided("fig8", QUESTIONS["fig8_group_size"], runs, "")
-        if row["claim"] == "group size, speed"
-    ]
+    row = row_of("group size, speed", runs)
     assert "G = 4: never, never, never, G = 8: 15, 15, 15" in row["observed"]
     assert row["verdict"] == NOT_AS_EXPECTED
 
@@ -378,6 +385,12 @@ def labels(figure: Figure) -> list[str]:
     return [text.get_text() for text in legend.get_texts()]
 
 
+@functools.cache
+def good_figure(name: str) -> Figure:
+    """A figure of good runs, to look at."""
+    return draw(name, runs_of(name))
+
+
 def draw(name: str, runs: Mapping[str, Runs]) -> Figure:
     plot = QUESTIONS[name].draw
     assert plot
@@ -387,7 +400,7 @@ def draw(name: str, runs: Mapping[str, Runs]) -> Figure:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_figure_draws_three_seeds(name: str, tmp_path: Path) -> None:
-    figure = draw(name, runs_of(name))
+    figure = good_figure(name)
     assert figure.get_suptitle().endswith("(3 seeds)")
     assert "mean" in figure.legends[0].get_title().get_text()
     assert labels(figure)
@@ -401,7 +414,7 @@ def test_a_figure_draws_three_seeds(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_legend_tells_everything_once(name: str) -> None:
-    figure = draw(name, runs_of(name))
+    figure = good_figure(name)
     looks: dict[str, tuple[object, ...]] = {}
     for axes in figure.axes:
         in_panel = []
@@ -416,19 +429,19 @@ def test_a_legend_tells_everything_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_figure_draws_a_single_seed(name: str, tmp_path: Path) -> None:
+def test_a_figure_draws_a_single_seed(name: str) -> None:
     figure = draw(name, only(runs_of(name), [43]))
     assert figure.get_suptitle().endswith("(1 seed)")
     assert figure.legends[0].get_title().get_text() == "one seed"
-    save(figure, tmp_path / "figure.pdf", name, {}, [])
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_figure_draws_runs_that_learned_nothing(name: str, tmp_path: Path) -> None:
     runs = runs_of(name)
-    for run in runs.values():
-        for frame in [*run.metrics.values(), *run.sft.values()]:
-            frame.loc[:, frame.columns != "iteration"] = 0.0
+    for experiment, run in runs.items():
+        for table in ("metrics", "sft"):
+            columns = [c for c in getattr(run, table)[42].columns if c != "iteration"]
+            runs[experiment] = changed(runs[experiment], table, dict.fromkeys(columns, 0.0))
     save(draw(name, runs), tmp_path / "figure.pdf", name, {}, [])
 
 
@@ -453,13 +466,13 @@ def test_figures_have_numbers_of_their_own() -> None:
 
 
 def test_figure_1_says_where_it_starts() -> None:
-    figure = draw("fig1_rlvr_overturns", runs_of("fig1_rlvr_overturns"))
+    figure = good_figure("fig1_rlvr_overturns")
     [axes] = figure.axes
     assert figure.get_suptitle() == "Verifiable reward overturns a systematic error (3 seeds)"
     assert axes.get_ylim() == (-0.05, 1.05)
     assert [line.get_linestyle() for line in axes.lines] == ["-", ":", "-", ":"]
-    np.testing.assert_allclose(axes.lines[1].get_ydata(), 0.3125)
-    np.testing.assert_allclose(axes.lines[3].get_ydata(), 0.025)
+    np.testing.assert_allclose(np.asarray(axes.lines[1].get_ydata()), 0.3125)
+    np.testing.assert_allclose(np.asarray(axes.lines[3].get_ydata()), 0.025)
     assert labels(figure) == [
         "GRPO, overall",
         "SFT, overall: 0.312",
@@ -469,7 +482,7 @@ def test_figure_1_says_where_it_starts() -> None:
 
 
 def test_figure_2_has_an_axis_for_the_kl() -> None:
-    figure = draw("fig2_unhackable_reward", runs_of("fig2_unhackable_reward"))
+    figure = good_figure("fig2_unhackable_reward")
     left, right = figure.axes
     assert figure.get_suptitle() == "β = 0, 600 iterations: nothing collapses (3 seeds)"
     assert left.get_ylim() == (0.25, 1.05)
@@ -483,7 +496,7 @@ def test_figure_2_has_an_axis_for_the_kl() -> None:
 
 
 def test_figure_3_compares_two_starts() -> None:
-    figure = draw("fig3_cold_start", runs_of("fig3_cold_start"))
+    figure = good_figure("fig3_cold_start")
     assert figure.get_suptitle() == "Cold start: all-same groups carry no gradient (3 seeds)"
     assert labels(figure) == ["Weak start", "Cold start"]
     assert [axes.get_ylabel() for axes in figure.axes] == [
@@ -508,7 +521,7 @@ def test_what_never_got_there_is_left_out_of_the_speeds() -> None:
 
 
 def test_longer_training_is_drawn_at_its_own_q() -> None:
-    left = draw("fig4_cold_start_data", runs_of("fig4_cold_start_data")).axes[0]
+    left = good_figure("fig4_cold_start_data").axes[0]
     [longer] = [line for line in left.lines if line.get_label() == "after 1500 iterations"]
     assert list(np.asarray(longer.get_xdata())) == [1, 2, 3, 4]
     ticks = [tick.get_text() for tick in left.get_xticklabels()]
@@ -523,9 +536,7 @@ def test_longer_training_is_drawn_at_its_own_q() -> None:
         ("fig10_anchor", 1, ["0", "0.02", "0.1", "0.5"]),
     ],
 )
-def test_sweeps_are_in_the_order_of_what_they_vary(
-    name: str, panel: int, ticks: list[str]
-) -> None:
+def test_sweeps_are_in_the_order_of_what_they_vary(name: str, panel: int, ticks: list[str]) -> None:
     backwards = dict(reversed(list(runs_of(name).items())))
     axes = draw(name, backwards).axes[panel]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ticks
@@ -533,13 +544,13 @@ def test_sweeps_are_in_the_order_of_what_they_vary(
 
 
 def test_a_perfect_policys_kl_is_drawn() -> None:
-    middle = draw("fig10_anchor", runs_of("fig10_anchor")).axes[1]
+    middle = good_figure("fig10_anchor").axes[1]
     expected = 0.6975 * np.log(1 / 0.3)
     assert any(np.allclose(np.asarray(line.get_ydata()), expected) for line in middle.lines)
 
 
 def test_pass_at_k_draws_both_models_exactly() -> None:
-    figure = draw("fig5_pass_at_k", runs_of("fig5_pass_at_k"))
+    figure = good_figure("fig5_pass_at_k")
     assert [axes.get_title() for axes in figure.axes] == ["weak", "cold"]
     assert labels(figure) == ["SFT", "after GRPO"]
     sft, _ = figure.axes[0].lines
@@ -549,7 +560,7 @@ def test_pass_at_k_draws_both_models_exactly() -> None:
 
 
 def test_a_learned_reward_has_an_axis_of_its_own() -> None:
-    figure = draw("fig6_reward_is_the_objective", runs_of("fig6_reward_is_the_objective"))
+    figure = good_figure("fig6_reward_is_the_objective")
     own = figure.axes[-1]
     assert len(figure.axes) == 9 and own.spines["right"].get_visible()
     assert own.get_ylim()[1] > 5 > 1.05 == figure.axes[1].get_ylim()[1]
