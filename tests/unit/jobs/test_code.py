@@ -1,4 +1,4 @@
-"""Fingerprints: of meaning, of the whole import closure, of nothing else."""
+"""The code and the software of a job: the whole import closure, and nothing else."""
 
 import ast
 import subprocess
@@ -8,102 +8,106 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.lib.jobs import provenance
-from workflow.lib.jobs.fingerprint import fingerprint
+from workflow.lib.jobs import code
+from workflow.lib.jobs.fingerprint import fingerprint, fingerprint_of
 
 ROOT = Path(__file__).parents[3]
-
-SOURCE = '''"""A module."""
-import os
-
-
-def f(x):
-    """Says what it does."""
-    return x + 1  # one more
+MODULES = sorted(
+    f"{folder}.{path.stem}"
+    for folder in ("scripts", "questions")
+    for path in (ROOT / "workflow" / folder).glob("[a-z]*.py")
+)
 
 
-class A:
-    """A class."""
+def files_of(module: str) -> set[str]:
+    """The files of a module's code, below `workflow`."""
+    entries = [entry.partition("@") for entry in code.code_of(f"workflow.{module}")]
+    assert all(mark == fingerprint(ROOT / file) for file, _, mark in entries)
+    return {file.removeprefix("workflow/") for file, _, _ in entries}
 
-    y: int = 1
-    """An attribute."""
-'''
 
-
-def of(source: str, tmp_path: Path) -> str:
-    path = tmp_path / f"{abs(hash(source))}.py"
-    path.write_text(source)
-    return fingerprint(path)
+LOADED = """
+import sys
+from importlib import import_module
+from pathlib import Path
+import_module(f"workflow.{sys.argv[1]}")
+for name, module in sys.modules.items():
+    if name.startswith("workflow.") and not module.__file__.endswith("__init__.py"):
+        print(name.replace(".", "/") + ".py")
+"""
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("# one more", "# two more"),
-        ("Says what it does.", "Says nothing."),
-        ("A module.", "Another module."),
-        ("An attribute.", "Something."),
-        ("x + 1", "(x\n        + 1)"),
-        ("\n\n\nclass", "\n\n\n\n\nclass"),
-        ('    """Says what it does."""\n', ""),
-    ],
+    "module", ["scripts.grpo", "scripts.report_pages", "questions.fig8_group_size"]
 )
-def test_what_is_only_written_otherwise_does_not_count(old: str, new: str, tmp_path: Path) -> None:
-    assert old in SOURCE
-    assert of(SOURCE, tmp_path) == of(SOURCE.replace(old, new), tmp_path)
+def test_a_jobs_code_is_what_python_loads_for_it(module: str) -> None:
+    """The import graph against the interpreter, but for the modules that decide no result.
 
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("x + 1", "x + 2"),
-        ("import os", "import sys"),
-        ("y: int = 1", "y: int = 2"),
-        ("f(x)", "f(x, z=1)"),
-    ],
-)
-def test_what_means_something_else_counts(old: str, new: str, tmp_path: Path) -> None:
-    assert of(SOURCE, tmp_path) != of(SOURCE.replace(old, new), tmp_path)
-
-
-def test_a_body_of_nothing_but_a_docstring(tmp_path: Path) -> None:
-    assert of('def f():\n    """Nothing."""\n', tmp_path) == of("def f():\n    pass\n", tmp_path)
-
-
-def files_of(script: str) -> set[str]:
-    return {entry.partition("@")[0] for entry in provenance.code_of(script)}
-
-
-SCRIPTS = sorted(path.stem for path in (ROOT / "workflow/scripts").glob("[!_]*.py"))
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_a_scripts_code_is_what_python_loads_for_it(script: str) -> None:
-    """The import graph against the interpreter: the project's modules, once it has been imported.
-
-    The script stops where it asks for `snakemake`, after its imports.
+    What a figure draws with is imported while it is drawn, and is no module of the project.
     """
-    program = (
-        "import sys, importlib\n"
-        f"try: importlib.import_module('workflow.scripts.{script}')\n"
-        "except NameError as error: assert 'snakemake' in str(error)\n"
-        "import workflow\n"
-        "print(*sorted(m.__file__ for n, m in sys.modules.items()"
-        " if n.startswith('workflow.') and m.__file__ and not m.__file__.endswith('__init__.py')))"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", LOADED, module], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = {str(Path(path).relative_to(ROOT)) for path in done.stdout.split()}
-    loaded.add(f"workflow/scripts/{script}.py")  # gone from sys.modules after its NameError
-    assert files_of(script) == loaded
+    loaded = {file.removeprefix("workflow/") for file in done.stdout.split()}
+    decide_nothing = {
+        file for file in loaded if file.startswith("lib/jobs/") or file == "lib/study/settings.py"
+    }
+    assert decide_nothing
+    assert files_of(module) == loaded - decide_nothing
 
 
-def test_training_does_not_depend_on_how_figures_look() -> None:
-    assert "workflow/lib/drawing/figures.py" not in files_of("train_sft") | files_of("grpo")
-    assert "workflow/lib/training/grpo.py" not in files_of("train_sft")
-    assert "workflow/lib/study/grpo_settings.py" not in files_of("train_sft")
-    assert "workflow/lib/training/sft.py" not in files_of("grpo")
+@pytest.mark.parametrize("module", MODULES)
+def test_a_jobs_code_has_the_job_itself_and_no_module_that_decides_no_result(module: str) -> None:
+    files = files_of(module)
+    assert f"{module.replace('.', '/')}.py" in files
+    assert not any(file.startswith(("lib/jobs/", "tools/")) for file in files)
+    assert "lib/study/settings.py" not in files
+    others = {f"{name.replace('.', '/')}.py" for name in MODULES if name != module}
+    assert not files & others
+
+
+def test_each_job_depends_on_its_own_subjects_only() -> None:
+    sft, grpo = files_of("scripts.train_sft"), files_of("scripts.grpo")
+    fig8 = files_of("questions.fig8_group_size")
+    assert not any(file.startswith(("lib/drawing", "lib/report")) for file in sft | grpo)
+    assert "lib/training/grpo.py" in grpo - sft and "lib/training/sft.py" in sft - grpo
+    assert "lib/training/metrics.py" in grpo - sft
+    assert {"lib/drawing/curves.py", "lib/study/question.py", "lib/study/theory.py"} <= fig8
+    assert not any(file.startswith(("lib/training", "lib/model", "lib/report")) for file in fig8)
+
+
+def test_training_s_software_is_what_decides_numbers() -> None:
+    software = code.software_of("workflow.scripts.grpo")
+    assert list(software) == ["python", "numpy", "torch"]
+    assert software["torch"] == "2.13.0"
+    assert software["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert list(code.software_of("workflow.scripts.train_sft")) == ["python", "numpy", "torch"]
+
+
+def test_a_question_s_software_is_what_draws_it() -> None:
+    software = code.software_of("workflow.questions.fig8_group_size")
+    assert {"python", "matplotlib", "numpy", "pandas"} <= software.keys()
+    assert not {"torch", "plotly", "snakemake"} & software.keys()
+    assert "plotly" in code.software_of("workflow.scripts.explore")
+
+
+def test_every_source_is_kept_as_it_is(tmp_path: Path) -> None:
+    code.keep_sources(tmp_path)
+    for module in MODULES:
+        for entry in code.code_of(f"workflow.{module}"):
+            text = (tmp_path / entry).read_text(encoding="utf-8")
+            assert text == (ROOT / entry.partition("@")[0]).read_text(encoding="utf-8")
+    for kept in tmp_path.rglob("*.py@*"):
+        assert fingerprint_of(kept.read_text(encoding="utf-8")) == kept.name.partition("@")[2]
+
+
+def test_a_source_that_is_kept_already_stays_as_it_was(tmp_path: Path) -> None:
+    code.keep_sources(tmp_path)
+    [kept] = tmp_path.glob("workflow/lib/task/teacher.py@*")
+    older = kept.read_text(encoding="utf-8") + "# the same\n"
+    kept.write_text(older, encoding="utf-8")
+    code.keep_sources(tmp_path)
+    assert kept.read_text(encoding="utf-8") == older
 
 
 def test_no_import_is_hidden_from_the_graph() -> None:
@@ -121,12 +125,6 @@ def test_packages_hold_no_code_of_their_own() -> None:
     """It would run in every job, and be in no fingerprint."""
     for path in ROOT.glob("workflow/**/__init__.py"):
         assert path.read_text() == "", path
-
-
-def test_software_names_versions_without_builds() -> None:
-    software = provenance.software("torch", "numpy")
-    assert software["torch"] == "2.13.0"
-    assert software["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def test_pins_of_the_environments_and_of_the_lock_file_agree() -> None:

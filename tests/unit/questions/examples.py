@@ -140,7 +140,7 @@ def changed(
     run: Runs, table: str, columns: Mapping[str, Any], seeds: Collection[int] = SEEDS
 ) -> Runs:
     """Runs with other columns in a table of some seeds."""
-    frames = {
+    frames: Any = {
         seed: frame.assign(**columns) if seed in seeds else frame
         for seed, frame in getattr(run, table).items()
     }
