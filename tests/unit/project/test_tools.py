@@ -8,6 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.unit.questions.examples import QUESTIONS, runs_of
+from workflow.lib.study.question import (
+    AS_EXPECTED,
+    CONTRADICTED,
+    NOT_APPLICABLE,
+    NOT_AS_EXPECTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    decided,
+)
+from workflow.lib.study.tables import write_csv
 from workflow.tools import require_claims, verify
 
 TABLE = "iteration,accuracy\n1,0.5\n5,{}\n"
@@ -142,6 +153,33 @@ def test_another_study_or_none_is_not_compared(
     assert "The configuration is not the reference's" in capsys.readouterr().out
     assert verify.main(tmp_path / "nowhere", reference) == 2
     assert "nowhere/manifest.json is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        (REPRODUCED, 0),
+        (AS_EXPECTED, 0),
+        (CONTRADICTED, 0),
+        (NOT_REPRODUCED, 1),
+        (NOT_AS_EXPECTED, 1),
+        (NOT_APPLICABLE, 1),
+    ],
+)
+def test_a_claim_holds_by_its_verdict(tmp_path: Path, verdict: str, status: int) -> None:
+    run = make_run(tmp_path / "results", MANIFEST, 0.7, verdict)
+    assert require_claims.main(run) == status
+
+
+def test_the_verdicts_of_a_good_run_of_everything_pass(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "results", MANIFEST, 0.7, REPRODUCED)
+    rows = [
+        row
+        for name, question in QUESTIONS.items()
+        for row in decided(name, question, runs_of(name), "")
+    ]
+    write_csv(run / "claims.csv", rows)
+    assert require_claims.main(run) == 0
 
 
 def test_claims_are_required(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def line(capsys: pytest.CaptureFixture[str]) -> str:
     """What a job prints that has done 240 of 600 iterations at 20 a second."""
     progress = Progress(600, "iteration")
     progress.start -= 12
-    progress.report(240, accuracy=0.9981, carry=0.9976, reward=0.9766, kl=0.8)
+    row = {"accuracy": 0.9981, "accuracy_carry": 0.9976, "reward": 0.9766, "kl": 0.8}
+    progress.report(240, {"iteration": 240, **row})
     return capsys.readouterr().out
 
 

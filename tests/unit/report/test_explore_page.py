@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from workflow.lib.drawing.colours import PALETTE
-from workflow.lib.drawing.figures import Curves
 from workflow.lib.report import explore_page
+from workflow.lib.study.runs import Frames
 
 ROOT = Path(__file__).parents[3]
 TEMPLATE = (ROOT / "workflow/report/explore.html").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def frame(*accuracies: float) -> pd.DataFrame:
     return pd.DataFrame({"iteration": iterations, "accuracy": accuracies, "a_new_one": 0.5})
 
 
-EXPERIMENTS: dict[str, Curves] = {
+EXPERIMENTS: dict[str, Frames] = {
     "weak": {1: frame(0.3, 0.9, 1.0), 2: frame(0.2, 0.7, 1.0)},
     "small-groups": {1: frame(0.3, 0.4), 2: frame(0.3, np.nan)},
 }

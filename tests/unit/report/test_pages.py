@@ -1,68 +1,25 @@
 """The report's pages: everything is escaped, numbers are the data's, words have no gaps."""
 
 import re
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
-from string import Template
 
-import pandas as pd
 import pytest
 from docutils.core import publish_parts  # type: ignore[import-untyped]
 from jinja2 import Environment
 
-from workflow.lib.jobs.fingerprint import digest
 from workflow.lib.report import pages as report_pages
-from workflow.lib.study.configuration import FIGURE_EXPERIMENTS
+from workflow.lib.study.question import (
+    AS_EXPECTED,
+    CONTRADICTED,
+    NOT_APPLICABLE,
+    NOT_AS_EXPECTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+)
 
 TEMPLATES = Path(__file__).parents[3] / "workflow/report"
 NASTY = '<script>alert("{{ 1 }}")</script> & {% raw %}'
-
-
-def curve(*values: float) -> pd.DataFrame:
-    """A run whose every metric takes these values."""
-    columns = ("accuracy", "accuracy_carry", "reward", "kl", "frac_reward_zero_std")
-    return pd.DataFrame(
-        {"iteration": range(5, 5 + 5 * len(values), 5), **dict.fromkeys(columns, values)}
-    )
-
-
-GRPO = {
-    "weak": {1: curve(0.1, 0.95, 1), 2: curve(0.2, 0.3, 0.5)},
-    "long": {1: curve(0.1, 0.2, 0.6, 0.8), 2: curve(0.1, 0.2, 0.8, 0.8)},
-    "cold": {1: curve(0.3, 0.3), 2: curve(0.3, 0.3)},
-}
-SFT = {name: {1: curve(0.25), 2: curve(0.35)} for name in GRPO}
-
-
-@pytest.mark.parametrize("figure", FIGURE_EXPERIMENTS)
-def test_each_figures_caption_has_all_its_numbers(figure: str) -> None:
-    template = Template((TEMPLATES / f"{figure}.rst").read_text())
-    numbers = report_pages.caption_numbers(figure, GRPO, SFT)
-    assert set(template.get_identifiers()) == numbers.keys() | {"seeds"}
-    html = publish_parts(template.substitute(seeds="1, 2", **numbers), writer="html")["body"]
-    assert "system-message" not in html
-
-
-def test_numbers_of_captions_are_the_datas() -> None:
-    numbers = report_pages.caption_numbers("fig1_rlvr_overturns", GRPO, SFT)
-    assert numbers == {
-        "start": "0.300 (0.250 to 0.350)",
-        "start_carry": "0.300 (0.250 to 0.350)",
-        "final": "0.750 (0.500 to 1.000)",
-        "final_carry": "0.750 (0.500 to 1.000)",
-        "reached": "10 (seed 1), never (seed 2)",
-    }
-    numbers = report_pages.caption_numbers("fig2_unhackable_reward", GRPO, SFT)
-    assert numbers["lowest"] == "0.700 (0.600 to 0.800)"
-    assert numbers["late_kl"] == "0.75 (0.70 to 0.80)"
-    numbers = report_pages.caption_numbers("fig3_cold_start", GRPO, SFT)
-    assert numbers["silent_cold"] == "0.300"
-    with pytest.raises(ValueError, match="fig4"):
-        report_pages.caption_numbers("fig4", GRPO, SFT)
-
-
-def test_a_number_just_below_zero_is_no_minus_zero() -> None:
-    assert report_pages.spread([-0.0001]) == "0.000"
 
 
 def making(text: str) -> report_pages.Making:
@@ -77,7 +34,7 @@ def making(text: str) -> report_pages.Making:
 
 def test_everything_on_the_pages_is_escaped() -> None:
     sources = {"workflow/lib/a.py@0": NASTY, "workflow/scripts/s.py@1": None}
-    claim = dict.fromkeys(("claim", "statement", "expected", "observed", "verdict"), NASTY)
+    claim = dict.fromkeys(("claim", "statement", "chapter", "rule", "observed", "verdict"), NASTY)
     study = {"experiments": {NASTY: {"teacher_correctness": NASTY, "grpo": {NASTY: NASTY}}}}
     pages = [
         report_pages.provenance([making(NASTY)], {}, sources),
@@ -99,24 +56,109 @@ def test_html_passes_through_the_front_page_as_it_is() -> None:
 
 
 def test_results_are_grouped_by_what_made_them() -> None:
-    made = {"code": ["workflow/scripts/s.py@1"], "software": {}, "machine": {}, "settings": 1}
-    records = {
-        "results/records/sft/q0/seed1.json": made,
-        "results/records/sft/q0/seed2.json": made,
-        "results/records/claims.json": {**made, "settings": 2},
-    }
-    results = [
-        "results/claims.csv",
-        "results/sft/q0/prompts/seed1.csv",
-        "results/sft/q0/seed1.pt",
-        "results/sft/q0/seed2.pt",
+    code = ["workflow/lib/a.py@0", "workflow/scripts/s.py@1"]
+    made = {"code": code, "software": {}, "machine": {}, "settings": 1}
+    records = [
+        {**made, "seconds": 1.5, "sha256": {"results/a.pt": "0", "results/a.csv": "1"}},
+        {**made, "settings": 2, "seconds": 1.5, "sha256": {"results/claims.csv": "2"}},
+        {**made, "seconds": 2.5, "sha256": {"results/b.pt": "3"}},
     ]
-    groups = report_pages.group_records(records, results)
+    groups = report_pages.group_records(records)
     assert [group.files for group in groups] == [
-        ["results/sft/q0/seed1.pt", "results/sft/q0/prompts/seed1.csv", "results/sft/q0/seed2.pt"],
+        ["results/a.pt", "results/a.csv", "results/b.pt"],
         ["results/claims.csv"],
     ]
-    assert groups[0].script == "workflow/scripts/s.py"
+    assert [group.settings for group in groups] == [1, 2]
+
+
+@pytest.mark.parametrize("script", ["workflow/scripts/s.py@1", "workflow/questions/fig1_x.py@1"])
+def test_the_script_is_the_one_file_that_is_no_library(script: str) -> None:
+    made = report_pages.Making([], ["workflow/lib/a.py@0", script], {}, {}, {})
+    assert made.script == script
+
+
+VERDICTS = [
+    *(REPRODUCED, AS_EXPECTED, NOT_REPRODUCED),
+    *(NOT_AS_EXPECTED, CONTRADICTED, NOT_APPLICABLE),
+]
+
+
+def test_verdicts_are_counted_in_words_those_that_hold_first() -> None:
+    found = [NOT_APPLICABLE, REPRODUCED, "a new one", AS_EXPECTED, REPRODUCED, NOT_REPRODUCED]
+    words = report_pages.verdict_counts([{"verdict": verdict} for verdict in found])
+    assert words == ("2 reproduced, 1 as expected, 1 not reproduced, 1 not applicable, 1 a new one")
+    assert report_pages.verdict_counts([]) == ""
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_every_verdict_has_a_colour_on_which_white_can_be_read(verdict: str) -> None:
+    colour = report_pages.COLOURS[verdict]
+    assert 1.05 / (luminance(colour) + 0.05) >= 4.5
+    badge = report_pages.verdict_badge(verdict)
+    assert colour in badge and f">{escape(verdict)}</span>" in badge
+
+
+def test_what_holds_and_what_does_not_have_different_colours() -> None:
+    colours = report_pages.COLOURS
+    assert list(colours) == VERDICTS
+    assert colours[REPRODUCED] == colours[AS_EXPECTED]
+    assert len({colours[v] for v in (REPRODUCED, NOT_REPRODUCED, NOT_APPLICABLE)}) == 3
+
+
+def test_a_table_of_claims_has_the_columns_asked_for() -> None:
+    claim = {"claim": "fast", "verdict": REPRODUCED, "observed": "10 & 5", "rule": "by 25"}
+    html = report_pages.claims_table([claim], {"verdict": "Verdict", "observed": "Seen"})
+    assert re.findall("<th>(.*?)</th>", html) == ["Verdict", "Seen"]
+    assert re.findall("<td>(.*?)</td>", html) == [
+        report_pages.verdict_badge(REPRODUCED),
+        "10 &amp; 5",
+    ]
+
+
+def test_provenance_links_results_to_sources_and_checksums() -> None:
+    makings = [making("a.csv"), making("b.csv")]
+    sources = {"workflow/lib/a.py@0": "x = 1", "workflow/scripts/s.py@1": None}
+    html = report_pages.provenance(makings, {"results/a.csv": "0123abcd"}, sources)
+    links = set(re.findall('href="#(.*?)"', html))
+    assert links == set(re.findall('id="(.*?)"', html)) == {"making-1", "making-2", *sources}
+    assert "<code>0123abcd</code>" in html and "<code>–</code>" in html
+    assert "<pre>x = 1</pre>" in html and "This text was not kept." in html
+
+
+def test_a_section_names_a_few_of_its_results() -> None:
+    files = [f"results/{n}.csv" for n in range(5)]
+    many = report_pages.Making(files, ["workflow/scripts/s.py@1"], {}, {}, {})
+    html = report_pages.provenance([many], {}, {})
+    assert "<h2><code>0.csv</code>, <code>1.csv</code> and 3 more</h2>" in html
+
+
+def test_settings_have_a_column_for_each_experiment() -> None:
+    study = {
+        "experiments": {
+            "weak": {"teacher_correctness": 0.3, "grpo": {"beta": 0.0}},
+            "cold": {"teacher_correctness": 0.0, "grpo": {"beta": 0.1}},
+        }
+    }
+    html = report_pages.settings_table(study)
+    assert re.findall("<th>(.*?)</th>", html) == ["GRPO", "weak", "cold"]
+    assert re.findall("<td>(.*?)</td>", html) == [
+        *("teacher_correctness", "0.3", "0.0"),
+        *("beta", "0.0", "0.1"),
+    ]
+
+
+def test_nested_settings_have_dotted_names() -> None:
+    nested = {"a": {"b": 1, "c": [1, 2]}, "d": [{"e": 3}, 4], "f": []}
+    assert report_pages.flatten(nested) == {
+        **{"a.b": "1", "a.c": "1, 2", "d[0].e": "3", "d[1]": "4", "f": ""}
+    }
 
 
 def test_values_that_differ_are_all_named() -> None:
@@ -127,9 +169,3 @@ def test_values_that_differ_are_all_named() -> None:
 def test_pages_ask_for_nothing_from_outside() -> None:
     for file in TEMPLATES.iterdir():
         assert not re.search(r"https?://|src=(?!\"data:,\")|@import|url\(", file.read_text()), file
-
-
-def test_a_digest_tells_values_apart_and_not_their_order() -> None:
-    assert digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1})
-    assert digest({"a": 1}) != digest({"a": 2})
-    assert re.fullmatch("[0-9a-f]{12}", digest("β"))

@@ -1,7 +1,16 @@
 """The last words of a run."""
 
+import pytest
+
 from workflow.lib.report.summary import summary
-from workflow.lib.study.claims import CONTRADICTED, NOT_REPRODUCED, REPRODUCED
+from workflow.lib.study.question import (
+    AS_EXPECTED,
+    CONTRADICTED,
+    NOT_APPLICABLE,
+    NOT_AS_EXPECTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+)
 
 
 def claims(*verdicts: str) -> list[dict[str, str]]:
@@ -9,26 +18,26 @@ def claims(*verdicts: str) -> list[dict[str, str]]:
 
 
 def test_it_says_where_what_and_what_next() -> None:
-    words = summary(claims(REPRODUCED, CONTRADICTED, REPRODUCED), extensions=False)
-    assert "Figures:  results/figures" in words and "Beyond" not in words
+    words = summary(claims(REPRODUCED, CONTRADICTED, REPRODUCED))
+    assert "Figures:  results/figures\nCurves:   results/explore.html" in words
     assert f"results/claims.csv\n          2 reproduced, 1 {CONTRADICTED}\n" in words
     assert "not reproduced" not in words
     assert "make report" in words
 
 
 def test_what_named_the_study_names_it_again() -> None:
-    words = summary(claims(REPRODUCED), extensions=False, options="--configfile mine.yaml")
+    words = summary(claims(REPRODUCED), options="--configfile mine.yaml")
     assert "snakemake --report report.html --configfile mine.yaml" in words
 
 
-def test_what_was_not_reproduced_is_named() -> None:
-    words = summary(claims(REPRODUCED, NOT_REPRODUCED), extensions=True)
-    assert "1 not reproduced" in words and "not reproduced: Claim 1" in words
-    assert "Claim 0" not in words
-    assert "results/extensions/findings.csv" in words
+@pytest.mark.parametrize("verdict", [NOT_REPRODUCED, NOT_AS_EXPECTED])
+def test_what_does_not_hold_is_named(verdict: str) -> None:
+    words = summary(claims(REPRODUCED, verdict, CONTRADICTED, AS_EXPECTED, NOT_APPLICABLE))
+    assert f"1 {verdict}" in words and f"{verdict}: Claim 1" in words
+    assert words.count("Claim ") == 1
 
 
 def test_the_lines_are_short() -> None:
-    verdicts = [REPRODUCED, NOT_REPRODUCED, CONTRADICTED, "not applicable"]
-    lines = summary(claims(*verdicts), extensions=True).splitlines()
+    verdicts = [REPRODUCED, NOT_REPRODUCED, CONTRADICTED, NOT_APPLICABLE]
+    lines = summary(claims(*verdicts)).splitlines()
     assert all(len(line) <= 100 for line in lines)

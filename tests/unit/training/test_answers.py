@@ -1,12 +1,10 @@
 """What models answer to a few prompts, and the page that shows it."""
 
-import pandas as pd
 import pytest
 import torch
 
 from tests import plain
 from workflow.lib.model.transformer import Transformer
-from workflow.lib.report.answers_page import answers_body
 from workflow.lib.study.settings import SftSettings
 from workflow.lib.task import addition, arithmetic
 from workflow.lib.training import answers
@@ -52,24 +50,3 @@ def test_a_model_that_answers_no_number(model: Transformer) -> None:
     mute.weights["head.bias"].copy_(torch.arange(13.0))
     [row, *_] = answers.answers_table({"mute": mute})
     assert row["mute_greedy"] == -1
-
-
-def test_the_page_marks_what_is_wrong() -> None:
-    frame = pd.DataFrame(
-        {
-            "a": [12.0, 47.0],
-            "b": [34.0, 38.0],
-            "sft_greedy": [46.0, 75.0],
-            "sft_right": [0.9, 0.25],
-            "sft_no_carry": [0.9, 0.5],
-            "grpo_greedy": [46.0, -1.0],
-            "grpo_right": [1.0, 1.0],
-            "grpo_no_carry": [1.0, 0.0],
-        }
-    )
-    body = answers_body({"weak": {1: frame, 2: frame}}, {"weak": 0.3})
-    assert "a teacher who is right with probability 0.3" in body
-    assert "right 25%, without carries 50%, other 25%" in body
-    assert "right 90%, without carries 0%, other 10%" in body, "no carry: there is no such error"
-    assert "right 30%, without carries 70%" in body, "the teacher's own"
-    assert body.count(">075</b>") == 2 and "046 046" in body and ">none</b>" in body
