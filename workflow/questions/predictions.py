@@ -20,9 +20,14 @@ IMITATOR = theory.imitator(0.3)
 """What a perfect imitator of the weak start's teacher makes of the prompts."""
 
 
-def expected(of_start: Callable[[theory.Probabilities], float]) -> Callable[[Experiments], BySeed]:
-    """What the checkpoint that `weak` and `long` start from predicts, from its probabilities."""
-    return lambda runs: by_seed(runs["weak"].before, lambda p: of_start(p.probability))
+def expected(
+    of_start: Callable[[theory.Probabilities], float], experiment: str = "weak"
+) -> Callable[[Experiments], BySeed]:
+    """What the checkpoint that an experiment starts from predicts, from its probabilities."""
+    return lambda runs: by_seed(runs[experiment].before, lambda p: of_start(p.probability))
+
+
+EXPECTED_KL = expected(theory.perfect_kl, "long")
 
 
 def first_zero_std(runs: Experiments) -> BySeed:
@@ -58,7 +63,7 @@ def late_kl(runs: Experiments) -> BySeed:
 
 
 def kl_ratios(runs: Experiments) -> BySeed:
-    predicted = expected(theory.perfect_kl)(runs)
+    predicted = EXPECTED_KL(runs)
     return {seed: kl / predicted[seed] for seed, kl in late_kl(runs).items()}
 
 
@@ -122,7 +127,7 @@ QUESTION = Question(
             "A perfect policy's KL to the SFT reference is the mean of ln(1/p)",
             "theory",
             [
-                Measure("expected (nats)", expected(theory.perfect_kl), digits=2),
+                Measure("expected (nats)", EXPECTED_KL, digits=2),
                 Measure("over the last 200 iterations", late_kl, digits=2),
                 Measure("ratio", kl_ratios, Within(0.8, 1.2), digits=2),
             ],

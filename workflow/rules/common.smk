@@ -65,6 +65,11 @@ try:
     for file in workflow.configfiles:
         refuse_repeated_keys(file)
     study = configuration.read_study(config, QUESTIONS)
+    EXPERIMENTS = configuration.running(study, QUESTIONS)
+    if not EXPERIMENTS:
+        raise ValueError(
+            "questions: none is asked, and 'experiments' has none of your own: nothing to run."
+        )
     GPUS_PER_JOB = gpus_per_job()
 except ValueError as error:
     raise SystemExit(f"Configuration: {error}")
@@ -72,7 +77,6 @@ except ValueError as error:
 # Jobs read it there: where they compute is no param, since it is to decide no result.
 config["device"] = study.device
 CHAPTER = configuration.read_study({}, QUESTIONS)
-EXPERIMENTS = configuration.running(study, QUESTIONS)
 POSSIBLE = [
     name for name in QUESTIONS if study.experiments.keys() >= {*QUESTIONS[name].names}
 ]

@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 import torch
-from workflow.lib.drawing.figures import metric_label
 
+from workflow.lib.drawing.look import metric_label
 from workflow.lib.study.metrics import Row
 from workflow.lib.training.metrics import batch_metrics, update_metrics
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from workflow.lib.model.transformer import Transformer
-from workflow.lib.study.configuration import format_q
+from workflow.lib.study.layout import format_q
 from workflow.lib.study.settings import GrpoSettings, SftSettings
 from workflow.lib.task.addition import verify
 from workflow.lib.task.teacher import teacher_answers

@@ -121,12 +121,7 @@ def read_study(config: Mapping[str, Any], questions: Mapping[str, Question]) -> 
                     f"questions: {question} draws the experiment '{name}', which 'experiments' "
                     f"sets to null: remove that, or list the questions without {question}."
                 )
-    experiments_that_run = running(study, questions)
-    if not experiments_that_run:
-        raise ConfigError(
-            "questions: none is asked, and 'experiments' has none of your own: nothing to run."
-        )
-    for name in experiments_that_run:
+    for name in running(study, questions):
         _check_agreement(name, experiments[name].grpo)
     return study
 
