@@ -78,8 +78,7 @@ architecture: .venv/ready  ## make docs/architecture.md from the pipeline
 	$(BIN)/python -m workflow.tools.architecture > docs/architecture.md
 
 docs: .venv/ready  ## make pages of the library from its docstrings, in docs/api
-	$(BIN)/python -W 'ignore:Error parsing type annotation ForwardRef' \
-		-m pdoc --docformat google --output-directory docs/api workflow.lib workflow.questions
+	$(BIN)/python -m pdoc --docformat google --output-directory docs/api workflow.lib workflow.questions
 
 clean:  ## remove the results and the environment
 	rm -rf .venv .venv-slurm .snakemake results/[!R]*

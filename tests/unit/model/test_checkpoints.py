@@ -1,4 +1,4 @@
-"""Checkpoints on disk: the same bytes for the same weights, refused where damaged."""
+"""State dicts on disk: the same bytes for the same weights, and no trust in a damaged file."""
 
 import pickle
 from pathlib import Path

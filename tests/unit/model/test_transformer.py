@@ -1,12 +1,11 @@
 """The hand-written Transformer against PyTorch's stock modules."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn
 
-from workflow.lib.model.transformer import NUM_PARAMETERS, SHAPES, Transformer, log_softmax
+from workflow.lib.model.transformer import Transformer, log_softmax
+from workflow.lib.model.weights import NUM_PARAMETERS, SHAPES
 
 BOS, PLUS, EQUALS = 12, 10, 11
 

@@ -7,8 +7,8 @@ from torch import Tensor
 class Adam:
     """Adam (Kingma & Ba 2015, arXiv:1412.6980, Algorithm 1), through torch's own fused kernel.
 
-    That is what `torch.optim.Adam(fused=True)` runs, too. But to make one imports torch's compiler,
-    which takes as long as importing torch, in every job.
+    `torch.optim.Adam(fused=True)` runs the same kernel. But its constructor imports torch's
+    compiler, which would take each job as long again as importing torch.
     """
 
     def __init__(

@@ -103,8 +103,10 @@ def prepare_torch(device: str, gpus: int) -> "torch.device":
     import torch
 
     torch.set_num_threads(1)
-    # glibc hands freed memory back to the system, and asks for it again at each step, until it has
-    # once seen a large piece (of up to 32 MiB) freed: then it keeps what it has.
+    # By default glibc takes large blocks from the system with mmap and returns them when freed, so
+    # that each step would ask for its memory anew. Freeing such a block raises the size from which
+    # blocks count as large to its own, up to DEFAULT_MMAP_THRESHOLD_MAX, which is 32 MiB on 64-bit
+    # systems (see M_MMAP_THRESHOLD in mallopt(3)). 31 MiB and malloc's header stay below that.
     torch.empty(31 * 2**20, dtype=torch.uint8)
     if not uses_gpu(device) or gpus == 0:
         return torch.device("cpu")
