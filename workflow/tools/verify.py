@@ -61,12 +61,14 @@ def difference(ours: Path, reference: Path, file: str) -> str:
     theirs = reference / Path(*Path(file).parts[1:])
     if not ours.exists():
         return "missing"
+    if file.endswith("claims.csv") or Path(file).parent.name == "questions":
+        return "different"
     if not theirs.exists():
         return "different, by how much is not known: the reference does not hold it"
     try:
         columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
     except (ValueError, IndexError, TypeError):
-        return "different, and no table of numbers"
+        return "no table of numbers"
     if columns_of_ours.keys() != columns_of_theirs.keys():
         return "other columns"
     largest, where = 0.0, ""
