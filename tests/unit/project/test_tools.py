@@ -3,12 +3,13 @@
 import copy
 import hashlib
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.questions.examples import QUESTIONS, runs_of
+from tests.unit.questions.examples import QUESTIONS, changed, runs_of, write_runs
 from workflow.lib.study.question import (
     AS_EXPECTED,
     CONTRADICTED,
@@ -19,7 +20,7 @@ from workflow.lib.study.question import (
     decided,
 )
 from workflow.lib.study.tables import write_csv
-from workflow.tools import require_claims, verify
+from workflow.tools import claims_by_seed, require_claims, verify
 
 TABLE = "iteration,accuracy\n1,0.5\n5,{}\n"
 MANIFEST: dict[str, Any] = {
@@ -190,3 +191,48 @@ def test_claims_are_required(tmp_path: Path) -> None:
     (run / "claims.csv").write_text("claim,observed,verdict\n")
     with pytest.raises(ValueError, match="holds no claims"):
         require_claims.main(run)
+
+
+def test_claims_are_decided_for_each_seed_and_for_all_of_three(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of three seeds stalls: its own study fails, and so does that of all three."""
+    monkeypatch.chdir(tmp_path)
+    runs = {name: runs_of("predictions")[name] for name in ("weak", "long", "cold")}
+    runs["weak"] = changed(runs["weak"], "metrics", {"accuracy": 0.85}, [43])
+    write_runs(runs)
+    claims_by_seed.main(tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert "overturn: 1 of 3 studies of 1 seeds fail" in lines
+    assert "overturn: 1 of 1 studies of 3 seeds fail" in lines
+    assert "stable: 0 of 3 studies of 1 seeds fail" in lines
+    assert "    43: overall: 0.850; carry: 1.000" in lines
+    assert sum(" fail" in line for line in lines) == 2 * 10
+
+
+@pytest.mark.parametrize("seeds", [[42], [44, 42]])
+def test_runs_of_some_seeds_have_those_in_every_table(seeds: list[int]) -> None:
+    run = runs_of("fig6_reward_is_the_objective")["learned"]
+    part = claims_by_seed.only(run, seeds)
+    for field in fields(run):
+        value = getattr(part, field.name)
+        if field.name in ("q", "settings"):
+            assert value == getattr(run, field.name)
+        else:
+            assert sorted(value) == sorted(seeds)
+
+
+def test_a_table_of_claims_is_no_damaged_table_of_numbers(
+    tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = "results/questions/fig1_rlvr_overturns.csv"
+    ours = make_run(tmp_path / "results", MANIFEST, 0.75, "reproduced")
+    for folder, observed in ((reference, "10"), (ours, "15")):
+        table = folder / "questions/fig1_rlvr_overturns.csv"
+        table.parent.mkdir()
+        table.write_text(f"claim,observed\nfast,{observed}\n")
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["sha256"][file] = hashlib.sha256(table.read_bytes()).hexdigest()
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert verify.main(ours, reference) == 0
+    assert f"{file}: different\n" in capsys.readouterr().out

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow.lib.study import theory
-from workflow.lib.study.configuration import read_study
+from workflow.lib.jobs.records import write_record
+from workflow.lib.study import layout, theory
+from workflow.lib.study.configuration import Study, read_study
 from workflow.lib.study.metrics import Row
 from workflow.lib.study.question import Question, decided
 from workflow.lib.study.runs import Runs
@@ -179,3 +180,23 @@ def verdicts(runs: Mapping[str, Runs], difference: str = "") -> dict[str, str]:
 @functools.cache
 def _good_rows(name: str) -> list[dict[str, str]]:
     return decided(name, QUESTIONS[name], runs_of(name), "")
+
+
+def write_runs(runs: Mapping[str, Runs]) -> Study:
+    """What the jobs of runs leave behind, below the working directory; the study they are of."""
+    study = read_study({"questions": "all"}, QUESTIONS)
+    for experiment, run in runs.items():
+        for seed in SEEDS:
+            started = layout.sft(study, experiment, seed)
+            trained = layout.GRPO.of(experiment=experiment, seed=seed)
+            for step, metrics, prompts in [
+                (started, run.sft, run.before),
+                (trained, run.metrics, run.after),
+            ]:
+                written = {step["metrics"]: metrics[seed], step["prompts"]: prompts[seed]}
+                for path, frame in written.items():
+                    Path(path).parent.mkdir(parents=True, exist_ok=True)
+                    frame.to_csv(path, index=False)
+                Path(step.record).parent.mkdir(parents=True, exist_ok=True)
+                write_record(step.record, {"seconds": 60.0}, written)
+    return study

@@ -1,5 +1,7 @@
 """The task, against integer arithmetic written out."""
 
+import numpy as np
+import pandas as pd
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,3 +53,12 @@ def test_verifier_judges_groups() -> None:
 def test_first_operands_are_the_beginnings_of_all_prompts() -> None:
     a, b = addition.all_prompts()
     assert addition.encode_prompts(a, b)[:, :4].equal(addition.first_operands()[a])
+
+
+@given(operand, operand)
+def test_carries_are_the_same_for_numbers_of_any_kind(a: int, b: int) -> None:
+    units, tens = int(f"{a:02}"[1]) + int(f"{b:02}"[1]) > 9, len(str(a + b)) == 3
+    for make in (int, tensor, np.asarray, lambda n: pd.Series([float(n)])):
+        found = arithmetic.carries(make(a), make(b))
+        assert [bool(np.asarray(kind).item()) for kind in found] == [units, tens]
+        assert bool(np.asarray(arithmetic.has_carry(make(a), make(b))).item()) == (units or tens)
