@@ -130,7 +130,8 @@ QUESTION = Question(
             "longer training",
             "Longer training finishes what a small q began",
             "expectation",
-            f"Carry accuracy ends at {LEARNED} or more for every q of {SMALLEST_FINISHED} and more",
+            f"Carry accuracy is {LEARNED} or more after {LONGER} iterations for every q of "
+            f"{SMALLEST_FINISHED} and more that trains so long",
             longer_training,
         ),
         zero_std_as_predicted("cold-start zero-std groups", by_q),

@@ -7,6 +7,7 @@ import pandas as pd
 
 from workflow.lib.drawing.colours import BLUE, GREY, RED
 from workflow.lib.report.pages import table
+from workflow.lib.task.arithmetic import no_carry_sum
 
 Answers = Mapping[int, pd.DataFrame]
 """By seed, a row for each prompt, as `answers.answers_table` makes them."""
@@ -41,7 +42,7 @@ def _table(answers: Answers, q: float) -> str:
     rows = []
     for place in range(len(first)):
         a, b = int(first.a[place]), int(first.b[place])
-        right, no_carry = a + b, (a // 10 + b // 10) % 10 * 10 + (a + b) % 10
+        right, no_carry = a + b, no_carry_sum(a, b)
         teacher = (1.0, 0.0) if right == no_carry else (q, 1 - q)
         cells = [f"{a} + {b}", f"{right:03d}", f"{no_carry:03d}", _bar(*teacher)]
         for model in ("sft", "grpo"):
