@@ -11,8 +11,8 @@ from workflow.lib.jobs.progress import Progress
 from workflow.tools import watch
 
 
-def write(results: Path, job: str, text: str, age: float = 0) -> None:
-    path = results / f"logs/{job}.log"
+def write(folder: Path, job: str, text: str, age: float = 0) -> None:
+    path = folder / f"results/logs/{job}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     then = time.time() - age
