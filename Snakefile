@@ -3,10 +3,11 @@
 # (questions), draw what else is to be seen (curves), and put all of it together (report).
 
 
-configfile: f"{workflow.basedir}/config/config.yaml"
+configfile: f"{workflow.current_basedir}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/jobs.smk"
 include: "workflow/rules/hooks.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/questions.smk"
@@ -17,7 +18,7 @@ include: "workflow/rules/report.smk"
 report: Path(layout.REPORT["front"]).absolute()
 
 
-refuse_damaged_results()
+OUTDATED = outdated_files()
 
 
 rule all:

@@ -36,6 +36,8 @@ CONFIGS = {
     "seeds=3": "seeds: 3 is not a list",
     "seeds=[3]": "seeds.0: '3' is not a whole number but text",
     "seed=3": "did you mean 'seeds'?",
+    "grpo={beta: 0.05}": "'0.05' is not a number but text: write 0.05 without quotes, in a file",
+    "seeds=[010]": "'010' is not a whole number but text",
     "sft={steps: $(touch was-run)}": "sft.steps: '$(touch was-run)' is not a whole number",
 }
 
@@ -121,6 +123,13 @@ def test_a_missing_package_is_named(package: str, project: Project, tmp_path: Pa
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     said = refused(project.snakemake("--dry-run", env={"PYTHONPATH": path}))
     assert f"{package} is not installed" in said and "requirements.lock" in said
+
+
+def test_another_package_of_the_same_name_is_named(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "other/workflow").mkdir(parents=True)
+    (tmp_path / "other/workflow/__init__.py").touch()
+    said = refused(project.snakemake("--dry-run", env={"PYTHONPATH": str(tmp_path / "other")}))
+    assert f"{tmp_path}/other has another package called 'workflow'" in said
 
 
 @pytest.mark.parametrize("body", ["#!/bin/sh\nexit 1\n", None])

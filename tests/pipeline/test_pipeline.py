@@ -192,6 +192,10 @@ BAD = {
     "seeds: &a [*a]": ["seeds", "nested"],
     f"seeds: [0x{'f' * 5000}]": ["seeds.0", "too large"],
     "seeds:\n\t- 1": ["YAML"],
+    "seeds: [010, 011]": ["mine.yaml, line 1", "takes '010' for 8"],
+    "seeds: [1:30]": ["mine.yaml, line 1", "takes '1:30' for 90"],
+    "seeds: [07, 08, 09]": ["mine.yaml, line 1", "takes '07' for 7"],
+    "seeds: [08, 09]": ["'08' is not a whole number but text", "written 8"],
 }
 
 

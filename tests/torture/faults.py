@@ -3,6 +3,7 @@
 When it returns, all that it started has ended, but for jobs that outlive their Snakemake.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -214,6 +215,34 @@ def set_the_clock_aside(trial: Trial) -> str:
     return at_rest_or_in_a_run(trial, deed)
 
 
+def lose_memory(trial: Trial) -> str:
+    """As people do to clear a lock, or by copying the results elsewhere; with whatever times."""
+    trial.finish_undisturbed()
+    shutil.rmtree(trial.path / ".snakemake")
+    for file in sorted(trial.results.rglob("*")):
+        if trial.random.random() < 0.5:
+            seconds = time.time() - trial.random.uniform(0, 1e6)
+            os.utime(file, (seconds, seconds))
+    return "Snakemake's memory"
+
+
+def lose_a_record(trial: Trial) -> str:
+    """Remove a record or spoil it; half the time, with what Snakemake remembers."""
+    trial.finish_undisturbed()
+    file = trial.pick("records/**/*.json")
+    how = trial.random.choice(["removed", "null", "of other files", "cut off"])
+    if how == "removed":
+        file.unlink()
+    elif how == "of other files":
+        record = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps({**record, "sha256": {"/etc/hostname": "00"}}))
+    else:
+        file.write_text("null" if how == "null" else file.read_text()[:100])
+    if trial.random.random() < 0.5:
+        shutil.rmtree(trial.path / ".snakemake")
+    return f"{file.relative_to(trial.results)} {how}"
+
+
 def two_at_once(trial: Trial) -> str:
     first = trial.start()
     apart = trial.random.choice([0.0, 0.05, 0.5, 2.0, trial.random.uniform(0, trial.seconds)])
@@ -235,6 +264,8 @@ FAULTS: dict[str, Fault] = {
     "damaged result": damage,
     "deleted log": delete_a_log,
     "clock set aside": set_the_clock_aside,
+    "lost memory": lose_memory,
+    "lost record": lose_a_record,
     "two runs at once": two_at_once,
 }
 """By the names of the report."""

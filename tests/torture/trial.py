@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -123,7 +124,7 @@ class Trial:
         """Do what the last run said is to be done first; in a word what that was, if it said it."""
         said = self.outputs[-1]
         if remove := re.search(r"Run `rm ([^`]+)`", said):
-            for name in remove[1].split():
+            for name in shlex.split(remove[1]):
                 if not (self.path / name).exists():
                     raise LostError(f"{name} was to be removed, and is not there")
                 (self.path / name).unlink()

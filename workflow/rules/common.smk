@@ -3,16 +3,14 @@
 import math
 import re
 import sys
-from dataclasses import asdict
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 try:
-    from workflow.lib.jobs.code import code_of, software_of, version
-    from workflow.lib.jobs.fingerprint import digest
+    from workflow.lib.jobs.code import hiding_package, version
+    from workflow.lib.jobs.files import ROOT
     from workflow.lib.study import configuration, layout
-    from workflow.lib.study.config_files import refuse_repeated_keys
+    from workflow.lib.study.config_files import refuse_misread
     from workflow.lib.training.device import uses_gpu
 
     for package in ("matplotlib", "numpy", "pandas", "plotly", "torch"):
@@ -24,6 +22,13 @@ except ModuleNotFoundError as error:
     )
 
 
+if hidden := hiding_package():
+    raise SystemExit(
+        f"{hidden} has another package called 'workflow', which jobs would find instead of the "
+        "study's: take that folder off PYTHONPATH, or uninstall the package."
+    )
+
+
 def number_of(question):
     """The number of a question's figure, with which its file's name begins; ∞ if it has none."""
     match = re.match(r"fig(\d+)_", question)
@@ -32,7 +37,7 @@ def number_of(question):
 
 def read_questions():
     """Every question there is, by its file's name: those with a figure first, in its order."""
-    files = Path(workflow.basedir).glob("workflow/questions/[a-z]*.py")
+    files = ROOT.glob("workflow/questions/[a-z]*.py")
     names = sorted(
         (file.stem for file in files), key=lambda name: (number_of(name), name)
     )
@@ -63,7 +68,7 @@ def gpus_per_job():
 QUESTIONS = read_questions()
 try:
     for file in workflow.configfiles:
-        refuse_repeated_keys(file)
+        refuse_misread(file)
     study = configuration.read_study(config, QUESTIONS)
     EXPERIMENTS = configuration.running(study, QUESTIONS)
     if not EXPERIMENTS:
@@ -89,57 +94,10 @@ wildcard_constraints:
     curves="|".join(study.curves) or "(?!)",
 
 
-def job(script, **settings):
-    """The one param of a job: its settings, the code that it will run, and the software.
-
-    Snakemake compares params without their names, so that two would not be seen to swap places.
-    """
-    code = f"workflow.{script}"
-    return {**settings, "code": code_of(code), "software": software_of(code)}
-
-
-def settings_behind(names):
-    """All settings that the runs of some experiments depend on."""
-    experiments = {name: asdict(study.experiments[name]) for name in names}
-    learned = any(one["grpo"]["reward"] == "learned" for one in experiments.values())
-    return {
-        "seeds": study.seeds,
-        "sft": asdict(study.sft),
-        "eval_prompts": study.eval_prompts,
-        **({"reward_model": asdict(study.reward_model)} if learned else {}),
-        "experiments": experiments,
-    }
-
-
-def grpo_inputs(wildcards):
-    """What a GRPO run starts from."""
-    run = study, wildcards.experiment, wildcards.seed
-    start, model = layout.sft(*run), layout.reward_model(*run)
-    learned = {"reward_model": model["checkpoint"]} if model else {}
-    records = [step.record for step in (start, model) if step]
-    return {"checkpoint": start["checkpoint"], **learned, "records": records}
-
-
 def step_of(question):
     """Where the results of a question lie."""
     drawn = QUESTIONS[question].draw is not None
     return (layout.DRAWN_QUESTION if drawn else layout.QUESTION).of(question=question)
-
-
-def question_inputs(question, wildcards):
-    """What the runs of a question's experiments left behind."""
-    return layout.files_of_runs(study, QUESTIONS[question].names)
-
-
-def question_job(question, wildcards):
-    """The settings of a question's job."""
-    names = QUESTIONS[question].names
-    return job(
-        f"questions.{question}",
-        question=question,
-        difference=configuration.difference(study, CHAPTER, names),
-        **settings_behind(names),
-    )
 
 
 def question_outputs(question):
@@ -190,12 +148,3 @@ def in_report(file, category, subcategory=None, caption=None, labels=None):
         caption=caption,
         labels=labels,
     )
-
-
-def report_texts(*names):
-    """`file@fingerprint` of texts that pages of the report are made of."""
-    folder = Path(workflow.basedir) / "workflow/report"
-    return [
-        f"{name}@{digest((folder / name).read_text(encoding='utf-8'))}"
-        for name in names
-    ]

@@ -3,11 +3,7 @@
 
 rule plot_curves:
     input:
-        unpack(
-            lambda wildcards: layout.files_of_runs(
-                study, study.curves[wildcards.curves].experiments
-            )
-        ),
+        unpack(reads("plot_curves")),
     output:
         figure=in_report(
             layout.CURVES["figure"],
@@ -28,12 +24,7 @@ rule plot_curves:
         mem_mb=500,
         runtime=5,
     params:
-        job=lambda wildcards: job(
-            "scripts.plot_curves",
-            metrics=study.curves[wildcards.curves].metrics,
-            title=study.curves[wildcards.curves].title,
-            **settings_behind(study.curves[wildcards.curves].experiments),
-        ),
+        job=made_by("plot_curves"),
     message:
         "The figure {wildcards.curves}"
     script:

@@ -5,18 +5,36 @@ import shlex
 
 from workflow.lib.jobs.code import keep_sources
 from workflow.lib.jobs.files import UnwritableFileError, forget_future_times, rebuild
-from workflow.lib.jobs.records import damaged
 from workflow.lib.report.summary import summary
+from workflow.lib.study.currency import examine
 from workflow.lib.study.runs import read_claims
 
 
-def refuse_damaged_results():
-    """End where a result is not as its job wrote it: it would be taken for up to date."""
-    if workflow.is_main_process:
-        faults = dict(damaged(sorted(Path(layout.RECORDS).rglob("*.json"))))
-        if faults:
-            named = [f"{file} {fault}" for file, fault in faults.items()]
-            raise SystemExit(f"Damaged: {shortened(named)}. {rebuild(*faults)}")
+def outdated_files():
+    """What the study's jobs would not make now as it is; ends where a result is damaged."""
+    if not workflow.is_main_process:
+        return set()
+    steps = [
+        *layout.training(study, list(study.experiments)),
+        *[step_of(name) for name in POSSIBLE],
+        *OWN_FIGURES,
+        *[layout.EXPLORE, layout.CLAIMS, layout.MANIFEST, layout.REPORT],
+    ]
+    state = examine(steps, lambda step: JOBS[step.kind](**step.wildcards))
+    if state.damaged:
+        damaged = sorted(state.damaged)
+        named = [f"{file} {state.damaged[file]}" for file in damaged]
+        raise SystemExit(f"Damaged: {shortened(named)}. {rebuild(*damaged)}")
+    reasons = [
+        f"{step.results[0]} ({state.outdated[step.name]})"
+        for step in steps
+        if state.outdated.get(step.name)
+    ]
+    if reasons:
+        print(f"Out of date: {shortened(reasons)}.", file=sys.stderr)
+    return {
+        file for step in steps if step.name in state.outdated for file in step.outputs
+    }
 
 
 def refuse_stale_results():

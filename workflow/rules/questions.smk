@@ -9,7 +9,7 @@ def make_rule(question):
         name:
             rule_of(question)
         input:
-            unpack(partial(question_inputs, question)),
+            unpack(reads("question", question=question)),
         output:
             **question_outputs(question),
         log:
@@ -21,7 +21,7 @@ def make_rule(question):
             mem_mb=500,
             runtime=5,
         params:
-            job=partial(question_job, question),
+            job=made_by("question", question=question),
         message:
             f"The question {question}: {QUESTIONS[question].title}"
         script:

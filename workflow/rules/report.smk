@@ -4,8 +4,7 @@
 
 rule collect_claims:
     input:
-        claims=[step["claims"] for step in ASKED],
-        records=[step.record for step in ASKED],
+        unpack(reads("collect_claims")),
     output:
         table=in_report(
             layout.CLAIMS["table"],
@@ -23,7 +22,7 @@ rule collect_claims:
         mem_mb=500,
         runtime=5,
     params:
-        job=lambda wildcards: job("scripts.collect_claims"),
+        job=made_by("collect_claims"),
     message:
         "The claims of all questions"
     script:
@@ -32,7 +31,7 @@ rule collect_claims:
 
 rule explore:
     input:
-        unpack(lambda wildcards: layout.files_of_runs(study, EXPERIMENTS)),
+        unpack(reads("explore")),
     output:
         page=in_report(
             layout.EXPLORE["page"],
@@ -50,11 +49,7 @@ rule explore:
         mem_mb=500,
         runtime=5,
     params:
-        job=lambda wildcards: job(
-            "scripts.explore",
-            texts=report_texts("explore.html"),
-            **settings_behind(EXPERIMENTS),
-        ),
+        job=made_by("explore"),
     message:
         "An interactive page of all curves"
     script:
@@ -63,8 +58,7 @@ rule explore:
 
 rule manifest:
     input:
-        results=[file for step in STEPS for file in step.results],
-        records=[step.record for step in STEPS],
+        unpack(reads("manifest")),
     output:
         manifest=layout.MANIFEST["manifest"],
         record=layout.MANIFEST.record,
@@ -77,12 +71,7 @@ rule manifest:
         mem_mb=500,
         runtime=5,
     params:
-        job=lambda wildcards: job(
-            "scripts.manifest",
-            questions=study.questions,
-            curves={name: asdict(figure) for name, figure in study.curves.items()},
-            **settings_behind(EXPERIMENTS),
-        ),
+        job=made_by("manifest"),
     message:
         "The manifest of all results"
     script:
@@ -91,10 +80,7 @@ rule manifest:
 
 rule report_pages:
     input:
-        claims=layout.CLAIMS["table"],
-        manifest=layout.MANIFEST["manifest"],
-        answers=[step["answers"] for step in TRAINING if "answers" in step.files],
-        records=[step.record for step in [*STEPS, layout.MANIFEST]],
+        unpack(reads("report_pages")),
     output:
         claims=in_report(
             layout.REPORT["claims"],
@@ -125,15 +111,7 @@ rule report_pages:
         mem_mb=500,
         runtime=5,
     params:
-        job=lambda wildcards: job(
-            "scripts.report_pages",
-            seeds=study.seeds,
-            correctness={
-                name: study.experiments[name].teacher_correctness
-                for name in EXPERIMENTS
-            },
-            texts=report_texts("page.html", "workflow.rst"),
-        ),
+        job=made_by("report_pages"),
     message:
         "The pages of the report"
     script:

@@ -2,6 +2,8 @@
 
 
 rule train_sft:
+    input:
+        unpack(reads("train_sft")),
     output:
         checkpoint=layout.SFT["checkpoint"],
         metrics=in_report(
@@ -25,14 +27,7 @@ rule train_sft:
         mem_mb=600,
         runtime=30,
     params:
-        job=lambda wildcards: job(
-            "scripts.train_sft",
-            seed=int(wildcards.seed),
-            run=f"sft/q{wildcards.q}",
-            teacher_correctness=float(wildcards.q),
-            sft=asdict(study.sft),
-            eval_prompts=study.eval_prompts,
-        ),
+        job=made_by("train_sft"),
     message:
         "SFT of seed {wildcards.seed} on a teacher that is right with probability {wildcards.q}"
     script:
@@ -40,6 +35,8 @@ rule train_sft:
 
 
 rule train_reward:
+    input:
+        unpack(reads("train_reward")),
     output:
         checkpoint=layout.REWARD["checkpoint"],
         metrics=in_report(
@@ -62,14 +59,7 @@ rule train_reward:
         mem_mb=600,
         runtime=30,
     params:
-        job=lambda wildcards: job(
-            "scripts.train_reward",
-            seed=int(wildcards.seed),
-            run=f"reward/q{wildcards.q}",
-            teacher_correctness=float(wildcards.q),
-            reward_model=asdict(study.reward_model),
-            eval_prompts=study.eval_prompts,
-        ),
+        job=made_by("train_reward"),
     message:
         "Reward model of seed {wildcards.seed} on a teacher that is right with probability {wildcards.q}"
     script:
@@ -78,7 +68,7 @@ rule train_reward:
 
 rule grpo:
     input:
-        unpack(grpo_inputs),
+        unpack(reads("grpo")),
     output:
         metrics=in_report(
             layout.GRPO["metrics"],
@@ -103,12 +93,7 @@ rule grpo:
         mem_mb=600,
         runtime=60,
     params:
-        job=lambda wildcards: job(
-            "scripts.grpo",
-            seed=int(wildcards.seed),
-            run=f"grpo/{wildcards.experiment}",
-            grpo=asdict(study.experiments[wildcards.experiment].grpo),
-        ),
+        job=made_by("grpo"),
     message:
         "GRPO of seed {wildcards.seed}, experiment {wildcards.experiment}"
     script:

@@ -16,15 +16,26 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 
-def git(*arguments: str) -> str:
-    """What git says of the project, or nothing where it cannot."""
+def git(*arguments: str) -> str | None:
+    """What git says of the project; None where it refuses to say anything."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError):
-        return ""
+        return None
     return done.stdout.strip()
+
+
+def commit() -> dict[str, Any]:
+    """Which commit the code is of, and whether it has changes that were not committed.
+
+    Unknown unless git tracks this very Snakefile: the project may lie in another one's repository.
+    """
+    if git("ls-files", "--error-unmatch", "Snakefile") is None:
+        return {"commit": "unknown", "uncommitted_changes": "unknown"}
+    changes = git("status", "--porcelain")
+    return {"commit": git("rev-parse", "HEAD"), "uncommitted_changes": bool(changes)}
 
 
 def distinct(values: list[Any]) -> list[Any]:
@@ -36,8 +47,7 @@ def main(script: Script, job: dict[str, Any]) -> None:
     records = [read_record(file) for file in script.input.records]
     manifest = {
         "study": job,
-        "commit": git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(git("status", "--porcelain")),
+        **commit(),
         "machines": distinct([record["machine"] for record in records]),
         "software": distinct([record["software"] for record in records]),
         "code": sorted({entry for record in records for entry in record["code"]}),

@@ -91,8 +91,8 @@ def main(script: Script, job: dict[str, Any]) -> None:
         f"answers are those of the seeds {seeds}, wrong ones in red.",
         body=answers_body(answers, job["correctness"]),
     )
-    commit = manifest["commit"] or "not in a git repository"
-    if manifest["uncommitted_changes"]:
+    commit = manifest["commit"]
+    if manifest["uncommitted_changes"] is True:
         commit += ", with changes that were not committed"
     study = manifest["study"]
     fill(

@@ -33,6 +33,18 @@ ADVANTAGES = ("group", "group_mean", "leave_one_out", "batch", "none")
 
 
 @functools.cache
+def made_by(seconds: float) -> dict[str, Any]:
+    """What a record holds besides checksums."""
+    return {
+        "code": [],
+        "software": {},
+        "settings": {},
+        "machine": {},
+        "seconds": seconds,
+        "inputs": {},
+    }
+
+
 def prompts(right_on_carries: float) -> pd.DataFrame:
     """A model that is always right without a carry, and with one as often as this says."""
     n = np.arange(10_000)
@@ -198,5 +210,5 @@ def write_runs(runs: Mapping[str, Runs]) -> Study:
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
                     frame.to_csv(path, index=False)
                 Path(step.record).parent.mkdir(parents=True, exist_ok=True)
-                write_record(step.record, {"seconds": 60.0}, written)
+                write_record(step.record, made_by(seconds=60.0), written)
     return study

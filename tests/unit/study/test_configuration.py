@@ -235,7 +235,10 @@ BAD = [
     (put("sft", None), ["sft", "None is not a mapping"]),
     (put("sft/steps", 0), ["sft.steps", "0", "1"]),
     (put("sft/steps", 1.5), ["sft.steps", "1.5 is not a whole number"]),
-    (put("sft/learning_rate", "3e-3"), ["sft.learning_rate", "'3e-3' is not a number", "3.0e-3"]),
+    (
+        put("sft/learning_rate", "3e-3"),
+        ["sft.learning_rate", "'3e-3' is not a number", "written 0.003"],
+    ),
     (put("sft/learning_rate", math.nan), ["sft.learning_rate", "nan"]),
     (put("grpo/epsilon", math.inf), ["grpo.epsilon", "inf"]),
     (put("grpo/num_generations", 1), ["grpo.num_generations", "1", "2"]),

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.study.stub_questions import QUESTIONS
-from workflow.lib.study.config_files import refuse_repeated_keys
+from workflow.lib.study.config_files import refuse_misread
 from workflow.lib.study.configuration import (
     SCHEMA,
     ConfigError,
@@ -244,7 +244,7 @@ REPEATED = {
 def test_a_key_that_stands_there_twice_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ConfigError) as caught:
-        refuse_repeated_keys(tmp_path / "mine.yaml")
+        refuse_misread(tmp_path / "mine.yaml")
     for part in ["mine.yaml: the key", *REPEATED[text]]:
         assert part in str(caught.value)
 
@@ -262,7 +262,7 @@ def test_a_key_that_stands_there_twice_is_named(text: str, tmp_path: Path) -> No
 )
 def test_what_stands_there_once_is_not(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text)
-    refuse_repeated_keys(tmp_path / "mine.yaml")
+    refuse_misread(tmp_path / "mine.yaml")
 
 
 @given(text=st.text(max_size=80), where=st.integers(0, 40), change=EDITS)
@@ -274,7 +274,7 @@ def test_no_text_breaks_the_search_for_repeated_keys(
     file = tmp_path_factory.getbasetemp() / "mine.yaml"
     file.write_text("".join(lines), encoding="utf-8")
     try:
-        refuse_repeated_keys(file)
+        refuse_misread(file)
     except ConfigError as error:
         assert "stands in line" in str(error) and len(str(error).splitlines()) == 1
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.questions.examples import changed, make_runs
+from tests.unit.questions.examples import changed, made_by, make_runs
 from workflow.lib.jobs.files import DamagedFileError
 from workflow.lib.jobs.records import write_record
 from workflow.lib.study import layout, runs
@@ -127,7 +127,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
             )
             written.append(step["prompts"])
         Path(step.record).parent.mkdir(parents=True, exist_ok=True)
-        write_record(step.record, {"seconds": number / 2}, written)
+        write_record(step.record, made_by(number / 2), written)
     return study
 
 

@@ -1,9 +1,12 @@
 """What a job is made of: the code that decides its results, and the software."""
 
 import functools
+import os
 import platform
+import site
 import sys
 from importlib import metadata
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import grimp
@@ -38,6 +41,18 @@ def software_of(module: str) -> dict[str, str]:
     }
     versions = {package: version(package) for package in sorted(imported)}
     return {"python": ".".join(platform.python_version_tuple()[:2]), **versions}
+
+
+def hiding_package() -> str:
+    """The folder of another package called `workflow` that a job would find first, or nothing.
+
+    Snakemake puts the project at the end of a job's path, after PYTHONPATH and what is installed.
+    """
+    added = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    for folder in [*added, *site.getsitepackages()]:
+        if Path(folder).resolve() != ROOT and PathFinder.find_spec("workflow", [folder]):
+            return folder
+    return ""
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,9 +31,10 @@ class UnwritableFileError(RuntimeError):
 
 def rebuild(*paths: str | Path) -> str:
     """What to do about damaged results."""
+    remove = "rm -r" if any(map(os.path.isdir, paths)) else "rm"
     return (
-        f"Run `rm {' '.join(map(str, paths))}`, then the same command again: it makes what is "
-        "missing, and all that depends on it."
+        f"Run `{remove} {shlex.join(map(str, paths))}`, then the same command again: it makes what "
+        "is missing, and all that depends on it."
     )
 
 

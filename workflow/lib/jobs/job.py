@@ -65,7 +65,7 @@ def job(script: Script) -> Iterator[dict[str, Any]]:
         ):
             try:
                 check_code(code)
-                check_unchanged(script.input, script.input.get("records", []))
+                inputs = check_unchanged(script.input, script.input.get("records", []))
                 yield settings
                 made_by = {
                     "code": list(code),
@@ -73,6 +73,7 @@ def job(script: Script) -> Iterator[dict[str, Any]]:
                     "settings": settings,
                     "machine": machine(),
                     "seconds": round(time.monotonic() - start, 3),
+                    "inputs": inputs,
                 }
                 write_record(record, made_by, [path for path in script.output if path != record])
             except EXPLAINED as error:

@@ -69,6 +69,7 @@ class Table(NamedTuple):
 
     xqkv: Tensor  # [4, pairs, 64]: embedding, query, key and value
     norm: Norm  # of the embedding
+    offsets: Tensor  # [4, 1]: where each of the four begins in the flat table
 
 
 def make_table(w: Weights, length: int) -> Table:
@@ -78,12 +79,12 @@ def make_table(w: Weights, length: int) -> Table:
     torch.add(w.pos[:length, None], w.emb, out=x.view(length, NUM_TOKENS, WIDTH))
     norm = layer_norm(x, w.block1.norm1)
     stacked_linear(norm.y, w.block1.qkv, out=xqkv[1:])
-    return Table(xqkv, norm)
+    return Table(xqkv, norm, multiples(len(x), 4, x.device)[:, None])
 
 
 def look_up(table: Table, pairs: Tensor) -> tuple[Tensor, Tensor]:
     """Embedding, query, key and value of rows [4, rows, 64], and their places in the flat table."""
-    places = (multiples(table.xqkv.shape[1], 4, pairs.device)[:, None] + pairs).view(-1)
+    places = (table.offsets + pairs).view(-1)
     return table.xqkv.view(-1, WIDTH).index_select(0, places).view(4, -1, WIDTH), places
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 import jsonschema
+import yaml
 from pydantic import TypeAdapter
 
 from workflow.lib.study.metrics import Row
@@ -392,7 +393,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "type":
             types = [limit] if isinstance(limit, str) else limit
             wanted = " or ".join(TYPES[name] for name in types if name in TYPES)
-            return f"{where}{value} is not {wanted}{_quoted_number(error.instance)}."
+            return f"{where}{value} is not {wanted}{_number_as_text(error.instance)}."
         case "enum":
             return f"{where}{value} must be one of {', '.join(map(str, limit))}."
         case "minimum":
@@ -422,20 +423,21 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{where}{error.message}"
 
 
-def _quoted_number(value: Any) -> str:
+def _number_as_text(value: Any) -> str:
     """A hint for text that was meant as a number."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not re.fullmatch(r"[-+.,eE0-9]{1,20}", value):
         return ""
     try:
-        number = float(value)
+        number = float(value.replace(",", "."))
     except ValueError:
         return ""
-    if re.fullmatch("[0-9]{1,20}", value):
+    if not math.isfinite(number):
+        return ""
+    whole = re.fullmatch("[-+]?[0-9]+", value)
+    written = yaml.safe_dump(int(value) if whole else number).split()[0]
+    if written == value:
         return f" but text: write {value} without quotes, in a file (`--config` makes it text)"
-    mantissa, _, exponent = value.lower().partition("e")
-    if re.fullmatch("[0-9]{1,20}", mantissa) and exponent and math.isfinite(number):
-        return f" but text: YAML wants a point before the exponent, as {mantissa}.0e{exponent}"
-    return ""
+    return f" but text: YAML takes it for a number if it is written {written}"
 
 
 def shorten(value: Any, length: int = 60) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workflow.lib.study.configuration import Study
@@ -20,10 +20,14 @@ SOURCES = f"{RECORDS}/code"
 class Step:
     """The files of one kind of job: patterns with wildcards, or paths, once they are filled in."""
 
+    kind: str
+    """The name of its rule; `question`, of which each has a rule of its own."""
     name: str
     """Of the job, below records, logs and benchmarks."""
     files: Mapping[str, str]
     """The results that it makes, below `RESULTS`, by what they are."""
+    wildcards: Mapping[str, Any] = field(default_factory=dict)
+    """What they are filled in with."""
 
     def __getitem__(self, what: str) -> str:
         return f"{RESULTS}/{self.files[what]}"
@@ -39,6 +43,11 @@ class Step:
         return f"{RECORDS}/{self.name}.json"
 
     @property
+    def outputs(self) -> list[str]:
+        """All that it makes."""
+        return [*self.results, self.record]
+
+    @property
     def log(self) -> str:
         """What it prints."""
         return f"{LOGS}/{self.name}.log"
@@ -51,10 +60,11 @@ class Step:
     def of(self, **wildcards: object) -> Step:
         """The step with its wildcards filled in."""
         files = {what: pattern.format(**wildcards) for what, pattern in self.files.items()}
-        return Step(self.name.format(**wildcards), files)
+        return Step(self.kind, self.name.format(**wildcards), files, wildcards)
 
 
 SFT = Step(
+    "train_sft",
     "sft/q{q}/seed{seed}",
     {
         "checkpoint": "sft/q{q}/seed{seed}.pt",
@@ -63,10 +73,12 @@ SFT = Step(
     },
 )
 REWARD = Step(
+    "train_reward",
     "reward/q{q}/seed{seed}",
     {"checkpoint": "reward/q{q}/seed{seed}.pt", "metrics": "reward/q{q}/seed{seed}.csv"},
 )
 GRPO = Step(
+    "grpo",
     "grpo/{experiment}/seed{seed}",
     {
         "metrics": "grpo/{experiment}/seed{seed}.csv",
@@ -78,16 +90,20 @@ GRPO = Step(
 TRAINING = (SFT, REWARD, GRPO)
 
 QUESTION = Step(
+    "question",
     "questions/{question}",
     {"claims": "questions/{question}.csv", "caption": "questions/{question}.rst"},
 )
 """Of a question without a figure."""
-DRAWN_QUESTION = Step(QUESTION.name, {"figure": "figures/{question}.pdf", **QUESTION.files})
-CURVES = Step("figures/{curves}", {"figure": "figures/{curves}.pdf"})
-CLAIMS = Step("claims", {"table": "claims.csv"})
-EXPLORE = Step("explore", {"page": "explore.html"})
-MANIFEST = Step("manifest", {"manifest": "manifest.json"})
+DRAWN_QUESTION = Step(
+    QUESTION.kind, QUESTION.name, {"figure": "figures/{question}.pdf", **QUESTION.files}
+)
+CURVES = Step("plot_curves", "figures/{curves}", {"figure": "figures/{curves}.pdf"})
+CLAIMS = Step("collect_claims", "claims", {"table": "claims.csv"})
+EXPLORE = Step("explore", "explore", {"page": "explore.html"})
+MANIFEST = Step("manifest", "manifest", {"manifest": "manifest.json"})
 REPORT = Step(
+    "report_pages",
     "report",
     {
         "front": "report/workflow.rst",
