@@ -79,6 +79,9 @@ try:
 except ValueError as error:
     raise SystemExit(f"Configuration: {error}")
 
+PREFIX = workflow.modifier.path_modifier.prefix or ""
+"""What a workflow that uses this one as a module puts before its paths."""
+
 # Jobs read it there: where they compute is no param, since it is to decide no result.
 config["device"] = study.device
 CHAPTER = configuration.read_study({}, QUESTIONS)
@@ -140,7 +143,7 @@ def in_report(file, category, subcategory=None, caption=None, labels=None):
         return category
 
     if caption.startswith(layout.RESULTS):
-        caption = str(Path(caption).absolute())
+        caption = str(Path(PREFIX + caption).absolute())
     return report(
         file,
         category=checked_category,

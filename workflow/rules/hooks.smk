@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from dataclasses import replace
 
 from workflow.lib.jobs.code import keep_sources
 from workflow.lib.jobs.files import UnwritableFileError, forget_future_times, rebuild
@@ -20,6 +21,7 @@ def outdated_files():
         *OWN_FIGURES,
         *[layout.EXPLORE, layout.CLAIMS, layout.MANIFEST, layout.REPORT],
     ]
+    steps = [replace(step, prefix=PREFIX) for step in steps]
     state = examine(steps, lambda step: JOBS[step.kind](**step.wildcards))
     if state.damaged:
         damaged = sorted(state.damaged)

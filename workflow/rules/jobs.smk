@@ -152,7 +152,7 @@ def reads(kind, **names):
 
     def current(paths):
         if isinstance(paths, str):
-            return paths if paths in OUTDATED else ancient(paths)
+            return paths if PREFIX + paths in OUTDATED else ancient(paths)
         return [current(path) for path in paths]
 
     def inputs(wildcards):

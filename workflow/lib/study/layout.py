@@ -28,9 +28,11 @@ class Step:
     """The results that it makes, below `RESULTS`, by what they are."""
     wildcards: Mapping[str, Any] = field(default_factory=dict)
     """What they are filled in with."""
+    prefix: str = ""
+    """What a workflow that uses this one as a module puts before every path."""
 
     def __getitem__(self, what: str) -> str:
-        return f"{RESULTS}/{self.files[what]}"
+        return f"{self.prefix}{RESULTS}/{self.files[what]}"
 
     @property
     def results(self) -> list[str]:
@@ -40,7 +42,7 @@ class Step:
     @property
     def record(self) -> str:
         """What made its results, as JSON."""
-        return f"{RECORDS}/{self.name}.json"
+        return f"{self.prefix}{RECORDS}/{self.name}.json"
 
     @property
     def outputs(self) -> list[str]:
