@@ -1,19 +1,23 @@
 """Compare a finished run with the reference: `python -m workflow.tools.verify results reference`.
 
 The reference is the manifest of a run of the same study on the reference machine, and its tables.
-Either all bytes are the same, or it is said how far each file is off, why that is likely so, and
-whether the claims hold all the same. Exits 0 if they do.
+The conclusion comes first: all bytes are the same, or whether the claims hold all the same; then
+why the bytes are likely other ones, and how far each table is off. Exits 0 if the claims hold.
 """
 
 import csv
 import hashlib
 import json
-import math
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+from workflow.lib.jobs.fingerprint import changed_files
 from workflow.tools.require_claims import failed_claims
+
+SHOWN = ("accuracy", "kl")
+"""The columns whose differences are shown."""
 
 
 def main(results: Path, reference: Path) -> int:
@@ -29,26 +33,56 @@ def main(results: Path, reference: Path) -> int:
         print("The configuration is not the reference's: there is nothing to compare.")
         return 2
 
-    checksums = theirs["sha256"]
-    different = [file for file in checksums if sha256(results.parent / file) != checksums[file]]
-    print(f"{len(checksums) - len(different)} of {len(checksums)} results have the same bytes.")
-    if not different:
-        return 0
-    for file in different:
-        print(f"  {file}: {difference(results.parent / file, reference, file)}")
-    damaged = [
-        file for file in different if sha256(results.parent / file) != ours["sha256"].get(file)
-    ]
-    if damaged:
+    if old := changed_files(ours["code"]):
         print(
-            f"{len(damaged)} of them are missing, or not as they were made: "
-            f"run `rm -f {' '.join(damaged)}`, then `snakemake`, which makes them anew."
+            f"These results are not of the code as it is now ({', '.join(shortened(old))}): run "
+            "`snakemake` first.",
+            file=sys.stderr,
+        )
+        return 2
+
+    checksums = theirs["sha256"]
+    found = {file: sha256(results.parent / file) for file in checksums}
+    different = [file for file in checksums if found[file] != checksums[file]]
+    if damaged := [file for file in different if found[file] != ours["sha256"].get(file)]:
+        print(
+            f"{len(damaged)} results are missing, or not as they were made: run "
+            f"`rm -f {shlex.join(damaged)}`, then `snakemake`, which makes them again."
         )
         return 1
-    print(f"Likely reason: {likely_reason(ours, theirs)}")
+    if not different:
+        print(f"All {len(checksums)} results have the same bytes as the reference.")
+        return 0
     failed = failed_claims(results)
-    print(f"Claims that do not hold: {', '.join(failed) or 'none'}.")
+    print(
+        f"Not all of these claims hold: {', '.join(failed)}."
+        if failed
+        else "Every claim holds, as in the reference run."
+    )
+    print(
+        f"{len(different)} of {len(checksums)} results have other bytes. "
+        f"Likely reason: {likely_reason(ours, theirs)}"
+    )
+    compared = {
+        file: apart
+        for file in different
+        if (
+            apart := largest_differences(
+                results.parent / file, reference / Path(file).relative_to("results")
+            )
+        )
+    }
+    for file, apart in compared.items():
+        words = ", ".join(f"{name} by at most {apart[name]:.3g}" for name in SHOWN if name in apart)
+        print(f"  {file}: {words}")
+    if others := len(different) - len(compared):
+        print(f"  and {others} files that the reference has only the checksums of")
     return 1 if failed else 0
+
+
+def shortened(names: list[str]) -> list[str]:
+    """The first three names, and how many more there are."""
+    return names[:3] + ([f"{len(names) - 3} more"] if len(names) > 3 else [])
 
 
 def sha256(path: Path) -> str:
@@ -56,30 +90,16 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
-def difference(ours: Path, reference: Path, file: str) -> str:
-    """How far a result is from the reference's, in words."""
-    theirs = reference / Path(*Path(file).parts[1:])
-    if not ours.exists():
-        return "missing"
-    if file.endswith("claims.csv") or Path(file).parent.name == "questions":
-        return "different"
-    if not theirs.exists():
-        return "different, by how much is not known: the reference does not hold it"
+def largest_differences(ours: Path, theirs: Path) -> dict[str, float]:
+    """By how much the columns of two tables differ at most; nothing if they are not alike."""
     try:
-        columns_of_ours, columns_of_theirs = (read_columns(path) for path in (ours, theirs))
-    except (ValueError, IndexError, TypeError):
-        return "no table of numbers"
-    if columns_of_ours.keys() != columns_of_theirs.keys():
-        return "other columns"
-    largest, where = 0.0, ""
-    for name, values in columns_of_theirs.items():
-        if len(values) != len(columns_of_ours[name]):
-            return "another number of rows"
-        for one, other in zip(columns_of_ours[name], values, strict=True):
-            apart = abs(one - other)
-            if apart > largest or math.isnan(apart):
-                largest, where = apart, name
-    return f"differs by at most {largest:.3g} (in {where})" if where else "the same numbers"
+        pairs = read_columns(ours), read_columns(theirs)
+        return {
+            name: max(abs(one - other) for one, other in zip(pairs[0][name], values, strict=True))
+            for name, values in pairs[1].items()
+        }
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
 
 
 def read_columns(path: Path) -> dict[str, list[float]]:
@@ -95,8 +115,7 @@ def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
     for name, what in (("code", "code"), ("software", "versions of packages")):
         if ours[name] != theirs[name]:
             changed = [str(entry) for entry in ours[name] if entry not in theirs[name]]
-            more = [f"{len(changed) - 3} more"] if len(changed) > 3 else []
-            names = f" ({', '.join(changed[:3] + more)})" if changed else ""
+            names = f" ({', '.join(shortened(changed))})" if changed else ""
             reasons.append(f"other {what}{names}")
     if ours["machines"] != theirs["machines"]:
         cpus = [

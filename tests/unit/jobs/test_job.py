@@ -13,8 +13,9 @@ from typing import Any, cast
 
 import pytest
 
+from workflow.lib.jobs.files import ROOT
 from workflow.lib.jobs.fingerprint import fingerprint
-from workflow.lib.jobs.job import FAILED, ROOT, Script, job
+from workflow.lib.jobs.job import FAILED, Script, job
 from workflow.lib.study.tables import write_csv
 
 FILE = "workflow/lib/task/addition.py"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.unit.questions.examples import QUESTIONS, changed, runs_of, write_runs
+from workflow.lib.jobs import fingerprint
 from workflow.lib.study.question import (
     AS_EXPECTED,
     CONTRADICTED,
@@ -21,6 +22,13 @@ from workflow.lib.study.question import (
 )
 from workflow.lib.study.tables import write_csv
 from workflow.tools import claims_by_seed, require_claims, verify
+
+
+@pytest.fixture(autouse=True)
+def present_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that the manifests name counts as the present one."""
+    monkeypatch.setattr(verify, "changed_files", lambda code: [])
+
 
 TABLE = "iteration,accuracy\n1,0.5\n5,{}\n"
 MANIFEST: dict[str, Any] = {
@@ -71,7 +79,7 @@ def test_the_same_bytes(
     tmp_path: Path, reference: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert compare(tmp_path, reference)[0] == 0
-    assert capsys.readouterr().out == "2 of 2 results have the same bytes.\n"
+    assert capsys.readouterr().out == "All 2 results have the same bytes as the reference.\n"
 
 
 def test_another_processor(
@@ -80,10 +88,10 @@ def test_another_processor(
     status, _ = compare(tmp_path, reference, accuracy=0.7, machines=[{"cpu": "B"}])
     assert status == 0
     assert capsys.readouterr().out.splitlines() == [
-        "1 of 2 results have the same bytes.",
-        "  results/grpo/weak/seed42.csv: differs by at most 0.05 (in accuracy)",
-        "Likely reason: another processor (B, where the reference has A).",
-        "Claims that do not hold: none.",
+        "Every claim holds, as in the reference run.",
+        "1 of 2 results have other bytes. Likely reason: another processor (B, where the reference "
+        "has A).",
+        "  results/grpo/weak/seed42.csv: accuracy by at most 0.05",
     ]
 
 
@@ -123,7 +131,7 @@ def test_other_bytes_and_a_claim_that_fails(
 ) -> None:
     status, ours = compare(tmp_path, reference, "not reproduced", accuracy=0.7)
     assert status == 1
-    assert "Claims that do not hold: fast." in capsys.readouterr().out
+    assert "Not all of these claims hold: fast." in capsys.readouterr().out
     assert require_claims.main(ours) == 1
     output = capsys.readouterr()
     assert f"{MANIFEST['sha256']['results/sft/q0.3/seed42.pt']} results/sft/q0.3" in output.out
@@ -138,13 +146,20 @@ def test_results_are_looked_at_not_only_the_manifest(
     (ours / "grpo/weak/seed42.csv").unlink()
     assert verify.main(ours, reference) == 1
     output = capsys.readouterr().out
-    assert "0 of 2 results have the same bytes." in output
-    assert "results/grpo/weak/seed42.csv: missing" in output
-    assert "results/sft/q0.3/seed42.pt: different, by how much is not known" in output
+    assert "2 results are missing, or not as they were made" in output
     assert "`rm -f results/grpo/weak/seed42.csv results/sft/q0.3/seed42.pt`" in output
-    (ours / "grpo/weak/seed42.csv").write_text("iteration,accuracy\n1\ngarbage,in,here\n")
-    assert verify.main(ours, reference) == 1
-    assert "results/grpo/weak/seed42.csv: no table of numbers" in capsys.readouterr().out
+
+
+def test_results_of_other_code_than_is_here_are_not_compared(
+    tmp_path: Path,
+    reference: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(verify, "changed_files", fingerprint.changed_files)
+    code = [f"workflow/lib/task/teacher.py@{'0' * 12}"]
+    assert compare(tmp_path, reference, accuracy=0.7, code=code)[0] == 2
+    assert "not of the code as it is now (workflow/lib/task/teacher.py)" in capsys.readouterr().err
 
 
 def test_another_study_or_none_is_not_compared(

@@ -4,7 +4,10 @@ import ast
 import functools
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
+
+from workflow.lib.jobs.files import ROOT
 
 
 @functools.cache
@@ -15,6 +18,16 @@ def fingerprint(path: Path) -> str:
     a log: what is raised ends the job, and what is printed goes to its log, not to its results.
     """
     return fingerprint_of(path.read_text(encoding="utf-8"))
+
+
+def changed_files(code: Iterable[str]) -> list[str]:
+    """The files of some `file@fingerprint` that are no longer as they were."""
+    planned = dict(entry.rsplit("@", 1) for entry in code)
+    return [
+        file
+        for file, mark in planned.items()
+        if not (ROOT / file).exists() or fingerprint(ROOT / file) != mark
+    ]
 
 
 def fingerprint_of(source: str) -> str:

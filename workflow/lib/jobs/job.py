@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from workflow.lib.jobs.files import ROOT, DamagedFileError, UnwritableFileError
-from workflow.lib.jobs.fingerprint import fingerprint
+from workflow.lib.jobs.files import DamagedFileError, UnwritableFileError
+from workflow.lib.jobs.fingerprint import changed_files
 from workflow.lib.jobs.records import check_unchanged, write_record
 
 
@@ -101,13 +101,11 @@ def one_at_a_time(log: Path) -> Iterator[None]:
 
 def check_code(code: Sequence[str]) -> None:
     """Raise ChangedCodeError unless every `file@fingerprint` is what lies on the disk."""
-    for entry in code:
-        file, _, planned = entry.partition("@")
-        if fingerprint(ROOT / file) != planned:
-            raise ChangedCodeError(
-                f"{file} was edited after this run was planned. Run `snakemake` again: "
-                "it plans with the code as it is now."
-            )
+    for file in changed_files(code):
+        raise ChangedCodeError(
+            f"{file} was edited after this run was planned. Run `snakemake` again: "
+            "it plans with the code as it is now."
+        )
 
 
 def machine() -> dict[str, Any]:
