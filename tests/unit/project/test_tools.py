@@ -250,4 +250,4 @@ def test_a_table_of_claims_is_no_damaged_table_of_numbers(
         manifest["sha256"][file] = hashlib.sha256(table.read_bytes()).hexdigest()
         (folder / "manifest.json").write_text(json.dumps(manifest))
     assert verify.main(ours, reference) == 0
-    assert f"{file}: different\n" in capsys.readouterr().out
+    assert "and 1 without numbers to compare\n" in capsys.readouterr().out
