@@ -49,6 +49,24 @@ def test_settings_of_the_wrong_form_are_named(config: str, project: Project) -> 
     assert not (project.path / "was-run").exists()
 
 
+def test_next_names_a_study_that_a_profile_names(finished: Project, tmp_path: Path) -> None:
+    project = finished.copy(tmp_path / "project")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    (profile / "config.yaml").write_text("configfile: smoke.yaml\ncores: 2\n")
+    (project.path / "results/report/answers.html").unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake"],
+        cwd=project.path,
+        env={**os.environ, "SNAKEMAKE_PROFILE": str(profile)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Next:     snakemake --report report.html --configfile smoke.yaml " in done.stdout
+
+
 def test_an_odd_place_and_a_bare_machine_give_the_same_bytes(
     finished: Project, project: Project, tmp_path: Path
 ) -> None:

@@ -149,3 +149,38 @@ def test_everything_that_is_asked_for_is_pinned() -> None:
         line.partition("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines()
     }
     assert wanted <= pinned
+
+
+def test_scripts_and_questions_can_be_imported() -> None:
+    names = [
+        f"workflow.{folder}.{path.stem}"
+        for folder in ("scripts", "questions")
+        for path in sorted((ROOT / "workflow" / folder).glob("[!_]*.py"))
+    ]
+    program = f"from importlib import import_module\nfor name in {names}: import_module(name)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert len(names) > 15 and done.returncode == 0, done.stderr
+
+
+def test_paths_of_results_are_spelled_in_one_place() -> None:
+    """In code; what a docstring says to a reader does not count."""
+    layout = ROOT / "workflow/lib/study/layout.py"
+    for path in [
+        *ROOT.glob("workflow/**/*.py"),
+        *ROOT.glob("workflow/**/*.smk"),
+        ROOT / "Snakefile",
+    ]:
+        text = path.read_text()
+        if path.suffix == ".py":
+            tree = ast.parse(text)
+            said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            text = "".join(
+                node.value
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in said
+            )
+        assert path == layout or "results/" not in text, path

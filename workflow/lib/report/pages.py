@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from workflow.lib.jobs.fingerprint import digest
+from workflow.lib.study import layout
 from workflow.lib.study.question import (
     AS_EXPECTED,
     CONTRADICTED,
@@ -172,7 +173,7 @@ def provenance(
 
 def _title(making: Making) -> str:
     """A few of the results' names, as HTML."""
-    files = [file.removeprefix("results/") for file in making.files]
+    files = [file.removeprefix(f"{layout.RESULTS}/") for file in making.files]
     shown = ", ".join(f"<code>{escape(file)}</code>" for file in files[:2])
     return shown if len(files) <= 2 else f"{shown} and {len(files) - 2} more"
 
