@@ -18,7 +18,7 @@ include: "workflow/rules/report.smk"
 report: Path(layout.REPORT["front"]).absolute()
 
 
-OUTDATED = outdated_files()
+EXAMINED = [outdated_files()]
 
 
 rule all:

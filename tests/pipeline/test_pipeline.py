@@ -329,7 +329,14 @@ def test_a_rules_fingerprint_is_of_the_script_that_it_runs(finished: Project) ->
         if name == "questions":
             assert script == "questions/{question}"
         else:
-            [fingerprinted] = re.findall(r'job\(\s*"([\w.]+)"', body)
+            [kind] = re.findall(r'job=made_by\("(\w+)"', body)
+            jobs = (ROOT / "workflow/rules/jobs.smk").read_text()
+            [of_kind] = re.findall(
+                rf'"{kind}": (.*?)(?=\n    "|\n}})', jobs.split("JOBS = ")[1], re.S
+            )
+            function = re.match(r"\w+_job", of_kind)
+            text = jobs.split(f"def {function[0]}(")[1] if function else of_kind
+            fingerprinted = re.findall(r'job\(\s*"([\w.]+)"', text)[0]
             assert script == fingerprinted.replace(".", "/")
     for path in (finished.path / "results/records/questions").glob("*.json"):
         code = json.loads(path.read_text())["code"]

@@ -26,7 +26,7 @@ ORDINARY = "snakemake --cores 4 --resources gpu=1"
 ELSEWHERE = {
     "snakemake --workflow-profile profiles/slurm": "tests/slurm",
     "python -m examples.quickstart": "tests/unit/project/test_quickstart.py",
-    f"{ORDINARY} --config questions=all": "tests/pipeline/test_questions.py",
+    f"{ORDINARY} --config questions=all": "tests/pipeline/test_asking.py",
 }
 """What a test of its own runs, and where."""
 TOO_LONG = "snakemake --cores 4 --resources gpu=1 --configfile my_study.yaml"

@@ -1,5 +1,6 @@
 # What is done before the first job, after the last one, and instead of a report that would be wrong.
 
+import functools
 import os
 import shlex
 from dataclasses import replace
@@ -9,6 +10,16 @@ from workflow.lib.jobs.files import UnwritableFileError, forget_future_times, re
 from workflow.lib.report.summary import summary
 from workflow.lib.study.currency import examine
 from workflow.lib.study.runs import read_claims
+
+
+@functools.cache
+def outdated_in(dag):
+    """What the jobs of a plan would not make now as it is.
+
+    The first plan is of the results as they were when this was read; a report after a run has
+    another.
+    """
+    return EXAMINED.pop() if EXAMINED else outdated_files()
 
 
 def outdated_files():

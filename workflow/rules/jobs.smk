@@ -119,7 +119,7 @@ JOBS = {
     ),
     "question": question_job,
     "plot_curves": curves_job,
-    "collect_claims": lambda: job("scripts.collect_claims"),
+    "collect_claims": lambda: job("scripts.collect_claims", questions=study.questions),
     "explore": lambda: job(
         "scripts.explore",
         texts=report_texts("explore.html"),
@@ -150,15 +150,16 @@ def reads(kind, **names):
     unless the job that makes it runs again.
     """
 
-    def current(paths):
+    def current(paths, outdated):
         if isinstance(paths, str):
-            return paths if PREFIX + paths in OUTDATED else ancient(paths)
-        return [current(path) for path in paths]
+            return paths if PREFIX + paths in outdated else ancient(paths)
+        return [current(path, outdated) for path in paths]
 
     def inputs(wildcards):
-        workflow.dag.forcefiles.update(OUTDATED)
+        outdated = outdated_in(workflow.dag)
+        workflow.dag.forcefiles.update(outdated)
         files = INPUTS[kind](**names, **dict(wildcards.items()))
-        return {what: current(paths) for what, paths in files.items()}
+        return {what: current(paths, outdated) for what, paths in files.items()}
 
     return inputs
 
