@@ -195,7 +195,7 @@ BAD = {
     "seeds: [010, 011]": ["mine.yaml, line 1", "takes '010' for 8"],
     "seeds: [1:30]": ["mine.yaml, line 1", "takes '1:30' for 90"],
     "seeds: [07, 08, 09]": ["mine.yaml, line 1", "takes '07' for 7"],
-    "seeds: [08, 09]": ["'08' is not a whole number but text", "written 8"],
+    "seeds: [08]": ["'08' is not a whole number but text", "written 8"],
 }
 
 

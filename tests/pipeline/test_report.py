@@ -24,7 +24,7 @@ needs_chromium = pytest.mark.skipif(
 )
 OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
 FIGURES = ("fig1_rlvr_overturns", "fig2_unhackable_reward", "fig3_cold_start")
-BLUE, RED, AMBER = (0x21, 0x66, 0xAC), (0xD6, 0x60, 0x4D), (0xB3, 0x58, 0x06)
+BLUE, RED, GREY = (0x21, 0x66, 0xAC), (0xD6, 0x60, 0x4D), (0x6B, 0x6B, 0x6B)
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,11 @@ def check_nothing_from_outside(page: Page) -> None:
 @needs_chromium
 @pytest.mark.parametrize("file", ["report.html", "unpacked/report/report.html"])
 def test_a_reader_walks_through_the_report(reported: Project, page: Page, file: str) -> None:
+    screen = {"width": 1920, "height": 1080, "mobile": False, "deviceScaleFactor": 1}
+    page.command("Emulation.setDeviceMetricsOverride", **screen)
     open_report(page, reported.path / file)
     front = page.text()
-    for words in ("A verifiable reward corrects", "seeds 1, 2", "contradicted", "torch", "cpu"):
+    for words in ("A verifiable reward corrects", "seeds 1, 2", "not applicable", "torch", "cpu"):
         assert words in front
     assert page.ask("document.querySelector('h1.title').getBoundingClientRect().top") >= 0
 
@@ -99,7 +101,7 @@ def test_a_reader_walks_through_the_report(reported: Project, page: Page, file: 
 
     page.click("Claims")
     choose(page, "Claims and verdicts")
-    wait_for_colour(page, AMBER)
+    wait_for_colour(page, GREY)
     page.click("Results")
 
     page.click("Explore")
