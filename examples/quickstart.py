@@ -7,6 +7,8 @@ fewer iterations. So its numbers are those of results/sft/q0.3/seed42.csv and th
 results/grpo/weak/seed42.csv. It takes less than a minute on one core.
 """
 
+import argparse
+
 from workflow.lib.study.settings import GrpoSettings, SftSettings
 from workflow.lib.task.addition import verify
 from workflow.lib.training.device import prepare_torch
@@ -45,4 +47,5 @@ def main(sft: SftSettings = SFT, grpo: GrpoSettings = GRPO) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m examples.quickstart", description=__doc__).parse_args()
     main()

@@ -5,9 +5,9 @@ of the seeds, each taken as a study of its own, and how many of all studies of t
 claim. So one sees how likely a rule is to fail by chance.
 """
 
+import argparse
 import itertools
 import os
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields, replace
@@ -71,4 +71,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(prog="python -m workflow.tools.claims_by_seed")
+    parser.add_argument("folder", type=Path, help="of a study of many seeds")
+    main(parser.parse_args().folder)

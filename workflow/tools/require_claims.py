@@ -3,12 +3,13 @@
 Prints the SHA-256 of every result first, then each claim that does not hold.
 """
 
-import csv
+import argparse
 import json
 import sys
 from pathlib import Path
 
 from workflow.lib.study.question import AS_EXPECTED, CONTRADICTED, REPRODUCED
+from workflow.lib.study.runs import read_claims
 
 EXPECTED = (REPRODUCED, AS_EXPECTED, CONTRADICTED)
 
@@ -19,8 +20,7 @@ def failed_claims(results: Path) -> dict[str, str]:
     Raises:
         ValueError: where no claims were checked.
     """
-    with (results / "claims.csv").open(encoding="utf-8", newline="") as table:
-        claims = list(csv.DictReader(table))
+    claims = read_claims(results / "claims.csv")
     if not claims:
         raise ValueError(f"{results}/claims.csv holds no claims.")
     return {
@@ -32,10 +32,14 @@ def failed_claims(results: Path) -> dict[str, str]:
 
 def main(results: Path) -> int:
     """The exit status."""
-    manifest = json.loads((results / "manifest.json").read_text("utf-8"))
+    try:
+        manifest = json.loads((results / "manifest.json").read_text("utf-8"))
+        failed = failed_claims(results)
+    except FileNotFoundError as error:
+        print(f"{error.filename} is missing: run `snakemake` first.", file=sys.stderr)
+        return 2
     for file, checksum in manifest["sha256"].items():
         print(checksum, file)
-    failed = failed_claims(results)
     for name, finding in failed.items():
         print(f"{name}: {finding}", file=sys.stderr)
     print("Not every claim holds." if failed else "Every claim holds.")
@@ -43,4 +47,6 @@ def main(results: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(prog="python -m workflow.tools.require_claims")
+    parser.add_argument("results", type=Path, help="the folder of the results")
+    sys.exit(main(parser.parse_args().results))

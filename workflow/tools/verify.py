@@ -5,6 +5,7 @@ The conclusion comes first: all bytes are the same, or whether the claims hold a
 why the bytes are likely other ones, and how far each table is off. Exits 0 if the claims hold.
 """
 
+import argparse
 import csv
 import hashlib
 import json
@@ -138,4 +139,8 @@ def likely_reason(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    parser = argparse.ArgumentParser(prog="python -m workflow.tools.verify")
+    parser.add_argument("results", type=Path, help="the folder of the results")
+    parser.add_argument("reference", type=Path, help="the folder of the reference run")
+    options = parser.parse_args()
+    sys.exit(main(options.results, options.reference))

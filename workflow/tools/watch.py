@@ -1,11 +1,10 @@
-"""The live state of the training jobs: `python -m workflow.tools.watch [FOLDER]`.
-
-FOLDER is where `snakemake` runs the study; without it, the working directory.
+"""The live state of the training jobs: `python -m workflow.tools.watch`, while `snakemake` runs.
 
 In a terminal it is updated each second until Ctrl-C, elsewhere shown once. It only reads the logs,
 so it may be started and ended at any time, and on another machine that sees the same files.
 """
 
+import argparse
 import contextlib
 import re
 import shutil
@@ -101,5 +100,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m workflow.tools.watch", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="of the study (.)")
     with contextlib.suppress(KeyboardInterrupt):
-        main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+        main(parser.parse_args().folder)

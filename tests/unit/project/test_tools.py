@@ -3,6 +3,8 @@
 import copy
 import hashlib
 import json
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -251,3 +253,25 @@ def test_a_table_of_claims_is_no_damaged_table_of_numbers(
         (folder / "manifest.json").write_text(json.dumps(manifest))
     assert verify.main(ours, reference) == 0
     assert "and 1 without numbers to compare\n" in capsys.readouterr().out
+
+
+def test_without_results_one_sentence_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert require_claims.main(tmp_path) == 2
+    assert (
+        capsys.readouterr().err == f"{tmp_path}/manifest.json is missing: run `snakemake` first.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        *(f"workflow.tools.{name}" for name in ("watch", "verify", "require_claims")),
+        *("workflow.tools.claims_by_seed", "examples.quickstart"),
+    ],
+)
+def test_a_tool_says_what_it_is_for(tool: str) -> None:
+    command = [sys.executable, "-m", tool, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: python -m {tool}")
