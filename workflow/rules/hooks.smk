@@ -38,10 +38,11 @@ def outdated_files():
         damaged = sorted(state.damaged)
         named = [f"{file} {state.damaged[file]}" for file in damaged]
         raise SystemExit(f"Damaged: {shortened(named)}. {rebuild(*damaged)}")
+    asked = {step.name for step in EVERYTHING}
     reasons = [
         f"{step.results[0]} ({state.outdated[step.name]})"
         for step in steps
-        if state.outdated.get(step.name)
+        if step.name in asked and state.outdated.get(step.name)
     ]
     if reasons:
         print(f"Out of date: {shortened(reasons)}.", file=sys.stderr)
