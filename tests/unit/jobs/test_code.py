@@ -176,7 +176,7 @@ def test_paths_of_results_are_spelled_in_one_place() -> None:
         if path.suffix == ".py":
             tree = ast.parse(text)
             said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-            text = "".join(
+            text = "\n".join(
                 node.value
                 for node in ast.walk(tree)
                 if isinstance(node, ast.Constant)
